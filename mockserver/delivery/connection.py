@@ -1,4 +1,4 @@
-"""The connection to one client: what can be sent there past ASGI, and in which bytes."""
+"""The connection to one client: the ways past ASGI to send an answer there, and its bytes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -137,7 +137,7 @@ def join_headers(reply: Reply, more: HeaderLines) -> bytes | None:
 
 
 def _check_headers(reply: Reply, more: HeaderLines) -> str | None:
-    """Return the lines of headers that somebody states, if they are valid and suit the body, and of these more."""
+    """Return the lines of a reply's headers and of these more; None if they are invalid or do not suit the body."""
     stated = "\n".join(("", *map(": ".join, reply.headers), ""))  # each name is behind the end of a line
     lines = stated[1:].replace("\n", "\r\n") + more.lines
     if stated.count("\n") != len(reply.headers) + 1 or "\r" in stated or "\0" in stated:
@@ -156,6 +156,6 @@ _IN_CHUNKS = _CHUNKED.encode()
 
 @lru_cache(maxsize=4096)  # most headers repeat
 def encode_header(header: tuple[str, str]) -> tuple[bytes, bytes]:
-    """Return a header as it is sent; `?` for what no header can hold."""
+    """Return a header as it is sent; letters that no header can hold become `?`."""
     name, value = header
     return name.lower().encode("latin-1", "replace"), value.encode("latin-1", "replace")

@@ -23,8 +23,8 @@ async def drive(
 ) -> str:
     """Perform the actions and return how they ended: `complete`, `client left`, or how they were cut.
 
-    What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
-    run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
+    Writes between two waits leave in one send unless they are large, and so do writes that are late already. Waits run
+    on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
     schedule = Schedule(actions, client, note=note, clock=clock)
     outbox = schedule.outbox
@@ -65,7 +65,7 @@ Awaited = Write | Head | Flush | RawWrite | Cut | ClientLeft | None  # what `dri
 class Schedule:
     """Goes through the actions, each at its time: fills the outbox, and waits; `drive` does what must be awaited.
 
-    A wait is a timer and no task, so that a stream which only waits and sends small pieces costs no turns of tasks.
+    A wait is a timer and not a task, so that a stream which only waits and sends small pieces costs no turns of tasks.
     """
 
     __slots__ = ("_actions", "_client", "_clock", "_due", "_is_waiting", "_leaving", "_next", "_timer", "outbox")
@@ -92,7 +92,7 @@ class Schedule:
         return await self._next
 
     def stop(self) -> None:
-        """Wait no more."""
+        """End all waits."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -71,7 +71,7 @@ class PacedStream:
             row.parts = self._sent
 
     def leave_others(self, *, unsent_last: bool = False) -> None:
-        """Go on without the others, or not at all; they may be sending a part that this stream does not send."""
+        """Go on without the others, or not at all; `unsent_last`: this stream has not sent the last part in the log."""
         row = self.row
         sent = self._sent
         if sent is not None:

@@ -1,4 +1,4 @@
-"""Audio: texts that are said, and what is said in recordings. What is said here is heard again, word for word."""
+"""Audio: speech made of texts, and transcripts of recordings; those of speech from here are right word for word."""
 
 import re
 from collections.abc import Sequence

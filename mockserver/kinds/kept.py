@@ -1,4 +1,4 @@
-"""What providers keep for their users, and what can be done with it: files, batches, conversations, jobs and the rest.
+"""The objects that providers keep for their users: files, batches, conversations, jobs and the rest.
 
 `objects.py` describes such a kind; a dialect makes its objects and shows them.
 """

@@ -250,7 +250,7 @@ async def find_object(
     invented: KeptObject | None = None,
     refusal: Failure | None = None,
 ) -> KeptObject:
-    """Return an object by its id; `invented` if nobody made it, and unknown objects are answered as if they existed.
+    """Return an object by its id; `invented` if nobody made it, but unknown objects are answered as if they existed.
 
     Raises the `refusal` if it does not exist; the usual one counts as an answer.
     """
@@ -263,7 +263,7 @@ async def find_object(
 
 
 class Beginning(Struct, frozen=True):
-    """What stands before a call: messages, and the model and the tools of one that names none itself."""
+    """The beginning of a conversation that a call goes on from: messages, and a model and tools, if it names none."""
 
     messages: tuple[Message, ...] = ()
     model: str = ""
@@ -275,12 +275,12 @@ class References(Protocol):
     """The kept objects that a chat or a response refers to: a conversation, an agent, files, vector stores."""
 
     async def read(self, call: Call, objects: Objects) -> Beginning:
-        """Return what stands before the call. Raises Failure if an object does not exist."""
+        """Return the beginning that the call goes on from. Raises Failure if an object does not exist."""
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
-        """Return the answer with what the objects have to say in it, and keep what it adds to them.
+        """Return the answer with the additions of the objects, and keep its own additions to them.
 
-        One that is generated may say something else instead.
+        A generated answer may be replaced.
         """
 
 

@@ -34,9 +34,9 @@ class MessageOptions(Struct, frozen=True):
     thinking: bool = True  # whether the text of thoughts is shown
     usage: Body = {}  # keys of the usage that repeat the request
     extra: Body = {}  # keys of the message that were asked for
-    toolset: str = ""  # the one that calls of other tools than `tools` are of
+    toolset: str = ""  # the toolset of calls to other tools than `tools`
     tools: frozenset[str] = frozenset()
-    prefix: Callable[[], Prefix] | None = None  # what came before, where thoughts are bound to that
+    prefix: Callable[[], Prefix] | None = None  # the conversation before the answer, if thoughts are bound to it
 
 
 class ContentBlock(Struct, frozen=True):
@@ -156,7 +156,7 @@ def _make_output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Jso
 
 
 def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[ContentBlock]:
-    """Yield the blocks of an answer; its thoughts are signed, each as it stands behind what came before."""
+    """Yield the blocks of an answer; the signature of each thought is bound to all that stands before it."""
     thinks = any(isinstance(part, Reasoning) for part in answer.choices[0].parts)
     prefix = options.prefix() if thinks and options.prefix is not None else None
     thoughts = 0

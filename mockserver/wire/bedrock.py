@@ -137,7 +137,7 @@ def make_usage(usage: Usage, options: ConverseOptions) -> dict[str, Json]:
 
 
 def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[ConverseBlock]:
-    """Yield the blocks of an answer: those of a filter that has tripped are only its message."""
+    """Yield the blocks of an answer."""
     thoughts = 0
     for part in answer.choices[0].parts:
         match part:
@@ -250,7 +250,7 @@ def write_guardrail_trace(guardrail: Guardrail, of_completion: Safety, of_prompt
 
 
 def assess(safety: Safety) -> Body:
-    """Return the assessment of a text: what was found in it, and what that took."""
+    """Return the assessment of a text: the filters that found something in it, and the usage of the guardrail."""
     found = [
         _show_filter(verdict)
         for verdict in safety

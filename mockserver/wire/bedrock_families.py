@@ -114,7 +114,7 @@ class TextFormat(Struct, frozen=True):
 
 
 class TextFormatRenderer(Renderer[None]):
-    """Renders answers in such a format: in a stream, what comes last has no text, but says why it ends."""
+    """Renders answers in a TextFormat; the last chunk of a stream has no text, but the reason why it ends."""
 
     seals = True
 

@@ -165,7 +165,7 @@ class ChatRenderer(Renderer[Options]):
         return CountedFrames(filled, lambda: map(write, accumulate(filled.weights)))
 
     def _make_writer(self, usage: Usage) -> Callable[[int], bytes]:
-        """Return what writes a usage that grows from this one."""
+        """Return the function that writes this usage with a number of completion tokens."""
         return lru_cache(maxsize=1024)(
             lambda tokens: to_json(make_chat_usage(replace(usage, completion=tokens), self.layout))
         )
@@ -477,7 +477,7 @@ class _Completion:
 
 
 @lru_cache(maxsize=256)
-def _outline_options(include_usage: bool, tier: str | None) -> Outline:  # a memo's key
+def _outline_options(include_usage: bool, tier: str | None) -> Outline:  # by position, which is the faster key
     served = find_served_tier(tier)
     return Outline((include_usage, bool(served)), encode_texts((served,)))
 

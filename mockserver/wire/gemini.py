@@ -49,7 +49,7 @@ class GeminiOptions(Struct, frozen=True):
 
 
 class GeminiRenderer(Renderer[GeminiOptions]):
-    """Renders bodies; those for Vertex AI have numbers that are made of the text."""
+    """Renders responses. Those for Vertex AI have no template: their average log probability depends on the text."""
 
     def render_body(self, answer: Answer, options: GeminiOptions) -> Object:
         candidates = [
@@ -168,7 +168,7 @@ def _render_candidate(choice: Choice, index: int, answer: Answer, options: Gemin
 
 
 def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
-    """Yield what is shown of a part, whole."""
+    """Yield the parts of a response that show a part of the answer, whole."""
     match part:
         case Reasoning():
             if options.thoughts:
@@ -183,7 +183,7 @@ def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
 
 
 def _make_function_call(part: ToolUse) -> Object | None:
-    """Return the call; None if its arguments are not a JSON object, which no call of Gemini can say."""
+    """Return the call; None if its arguments are not a JSON object, as Gemini's calls demand."""
     call = part.call
     arguments = {"input": call.arguments} if call.kind == "custom" else try_parse(call.arguments or "{}")
     if not isinstance(arguments, dict):
@@ -320,7 +320,7 @@ def _make_citations(choice: Choice, options: GeminiOptions) -> Object:
 
 
 def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
-    """Return citations of URLs as chunks with the segments that they support, and what was searched for."""
+    """Return citations of URLs as chunks with the segments that they support, and the queries of searches."""
     noted = [each for each in _list_notes(choice, options) if isinstance(each[0].get("url"), str)]
     chunks: dict[str, Object] = {}
     for note, _, _ in noted:

@@ -1,6 +1,6 @@
 """Log probabilities in the three shapes that providers use.
 
-Chat and Responses list the tokens (`logprobs_block`). Text completions have parallel arrays (legacy), or a list of
+Chat and Responses list the tokens (`make_logprobs_block`). Text completions have parallel arrays (legacy), or a list of
 tokens with ids and offsets (content), which Fireworks uses in chat too.
 """
 
@@ -39,10 +39,10 @@ def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Itera
 
 
 def encode_tokens(logprobs: Sequence[Logprob]) -> bytes | None:
-    """Return the JSON of the tokens of a block, without brackets; None if they are to be written as they are sent.
+    """Return the JSON of the tokens of a block, without brackets.
 
-    None, too, for numbers so large that pydantic writes them in another way. Raises UnicodeEncodeError for lone
-    surrogates.
+    None if there are so many that they are written while they are sent, or if numbers are so large that pydantic
+    writes them in another way. Raises UnicodeEncodeError for lone surrogates.
     """
     if len(logprobs) > MANY_TOKENS or min(map(_read_value, logprobs), default=0) < -_MAX_PLAIN:
         return None
@@ -86,7 +86,7 @@ def _show_token(logprob: Logprob) -> _WeighedToken:
 
 
 class _Bytes(Memo[str, list[int]]):
-    """The bytes of tokens: a few of these are most of all."""
+    """The bytes of tokens, which are remembered: most of any text consists of few different ones."""
 
     def __missing__(self, token: str) -> list[int]:
         found = [*token.encode()]
@@ -150,7 +150,9 @@ def _make_legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoe
         {_write_legacy_name(token): value for token, value in _list_top(logprob).items()} for _, logprob in tokens
     ]
     if shape.null_first and echoes and tokens and tokens[0][0] == 0:
-        values[0] = tops[0] = None  # nothing comes before the first token, so it has no probability
+        # Nothing comes before the first token, so it has no probability.
+        values[0] = None
+        tops[0] = None
     arrays: Block = {
         "tokens": [_write_legacy_name(logprob.token) for _, logprob in tokens],
         "token_logprobs": values,

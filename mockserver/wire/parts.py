@@ -1,4 +1,4 @@
-"""What the formats of several providers make of the parts of an answer in the same way."""
+"""The parts of an answer as the formats of several providers need them."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ def take_turns(choices: Iterable[Iterable[Step]]) -> Iterator[tuple[int, Step]]:
 
 
 def join_spoken(choice: Choice) -> str:
-    """Return what a choice says, where texts and refusals are one text."""
+    """Return the texts and refusals of a choice as one text."""
     return "".join([part.text for part in choice.parts if isinstance(part, Text | Refusal)])
 
 

@@ -93,7 +93,7 @@ class Pieces(Struct, frozen=True):
 
 
 class FrameTemplate(Struct, frozen=True, dict=True):
-    """A frame without its data, and that with holes; or a run of frames that differ only in a piece of a text.
+    """A frame whose data has holes, or a run of frames that differ only in a piece of a text.
 
     `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
     of its pieces are in such frames. If the piece stands there twice, `again` is what comes between.
@@ -164,7 +164,7 @@ WrittenAhead = tuple[bytes, Sequence[tuple[FrameTemplate, bytes]]]
 
 
 class PiecesBetween(Struct, frozen=True):
-    """What comes before some pieces of a part in the bytes of a stream, and between them; `again`: in one of them."""
+    """The bytes of a stream before some pieces of a part, and between them; `again`: between two copies of one."""
 
     before: Template
     between: Template
@@ -174,7 +174,7 @@ class PiecesBetween(Struct, frozen=True):
 
 
 class StreamTemplate:
-    """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
+    """The frames of a stream, with holes for values and for the pieces of its parts."""
 
     def __init__(self, frames: Sequence[FrameTemplate], *, is_bound: bool = False) -> None:
         self.frames = frames
@@ -203,7 +203,7 @@ class StreamTemplate:
         return self._ahead[1]
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
-        """Return all that the stream has before pieces and between them, and its end."""
+        """Return the bytes of the stream before and between pieces, and those at its end, as templates."""
         made = list[PiecesBetween]()
         text = Template([b""], [])
         for each in self.frames:
@@ -265,7 +265,7 @@ class FilledFrames(Frames):
 
 
 class SealedFrames(FilledFrames):
-    """Frames that are measured and checksummed when they are written, which those without holes can be before."""
+    """Frames that are checksummed when they are written; those without holes are written only once."""
 
     __slots__ = ()
 
@@ -318,7 +318,7 @@ def fill_token_counts(frames: Iterable[Frame], write: Callable[[int], bytes]) ->
         yield replace(frame, data=frame.data.replace(HOLE, write(so_far))) if HOLE in frame.data else frame
 
 
-# A hole for what counts on through a stream: the number of an event, or the tokens so far. JSON has no such byte.
+# A hole for a number that grows through a stream: of an event, or of the tokens so far. JSON has no such byte.
 HOLE = b"\0"
 
 
@@ -330,7 +330,7 @@ def fill_holes(data: bytes, values: Iterable[bytes]) -> bytes:
 
 
 class ChunkTemplate:
-    """Writes the chunks of a stream that no template holds: what those of one form share is serialised once."""
+    """Writes the chunks of a stream that has no template: the bytes that chunks of one form share are made once."""
 
     def __init__(self, make: Callable[[Any, Json], Json], write: Callable[[Json], bytes] = to_json) -> None:
         """`make(form, value)` returns a whole chunk that contains `value`."""

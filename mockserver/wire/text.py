@@ -46,7 +46,7 @@ class TextLayout(Struct, frozen=True):
 
 
 class CompletionOptions(Struct, frozen=True):
-    """What the request wants shown besides the text, and what of the request is repeated."""
+    """The keys that the request wants beside the text, and the values of the request that the answer repeats."""
 
     prompts: tuple[Prompt, ...] = ()
     logprobs: LogprobsShape = field(default_factory=LogprobsShape)

@@ -1,6 +1,6 @@
 """Faults: each turns the actions of an answer into those of an answer that went wrong; FAULTS names them all.
 
-They know actions, and of dialects only what their streams call the usage.
+They know actions; of dialects, they know only where answers have their usage.
 """
 
 import json

@@ -81,7 +81,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def make_filtered_answer(failure: Failure, call: Call) -> Answer | None:
-    """Return the answer to a filtered prompt: no error, but a message that ends before it begins."""
+    """Return the answer to a filtered prompt: not an error, but a message that ends before it begins."""
     if failure.reason != "content_filter" or failure.status is not None or call.operation != "chat":
         return None
     named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)

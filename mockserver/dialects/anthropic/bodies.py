@@ -41,7 +41,7 @@ NAME = "anthropic"
 
 
 def read_as_anthropic(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
-    """Return a body; if nothing is checked, without wrong values. The `tolerant` accept unknown names.
+    """Return a body; if nothing is checked, without wrong values. `tolerant`: unknown names are accepted.
 
     Raises Failure with Anthropic's message for the first mistake.
     """

@@ -217,7 +217,7 @@ def find_prefill(messages: list[Body]) -> str:
 
 
 def find_live_conflicts(body: Body) -> Messages:
-    """Yield what only the live provider refuses: depending on the model, on policy, or not in its reference."""
+    """Yield mistakes that only the live provider refuses, as they depend on the model or are not in its reference."""
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield BLANK_STOP
     yield from _check_caching(body, _list_blocks(body["messages"]))
@@ -368,7 +368,7 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 _MAX_CACHED = 4  # blocks
 _LARGEST_IMAGE = 5 << 20  # bytes
 _LEAST_TOP_P = 0.95
-# From which generation on a family is without something, or with it only.
+# The generations of a family that lack something, or that have only one of two things.
 _WITH_EITHER = re.compile(r"claude-opus-4-[1-9](?!\d)|claude-(?:sonnet|haiku)-4-[5-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
 _WITHOUT_PREFILL = re.compile(r"claude-(?:opus|sonnet)-4-[6-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
 _ADAPTIVE_ONLY = re.compile(r"claude-(?:opus|sonnet)-4-[7-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")

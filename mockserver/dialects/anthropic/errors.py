@@ -78,7 +78,7 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
 def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return the event with which a stream fails."""
     data = failed.body
-    if not data.startswith(b'{"type":"error"'):  # a refusal, which cannot be shown as a message that has begun
+    if not data.startswith(b'{"type":"error"'):  # a refusal as a message, which cannot follow one that has begun
         request = next(value for name, value in failed.headers if name == "request-id")
         error = {"type": INVALID_REQUEST, "message": _BLOCKED}
         data = to_json({"type": "error", "error": error, "request_id": request})

@@ -93,7 +93,7 @@ async def _create(sent: Part, call: Call, objects: Objects) -> ObjectView:
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
-    """Return the file of a call; one that nobody uploaded to this server is a text that names it. Raises Failure."""
+    """Return the file that a call names; one that nobody uploaded is a text with its id. Raises Failure."""
     text = f"This is the file {call.id}.\n".encode()
     invented = KeptObject(NAME, FILES.made_by, id=call.id, body={"created": objects.now}, data=text, invented=True)
     return await find_object(objects, FILES.made_by, call.id, invented=invented)

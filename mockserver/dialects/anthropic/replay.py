@@ -24,7 +24,10 @@ from mockserver.wire.thinking import Prefix, SignatureClaims, claim_text, list_m
 
 
 def defer_prefix(call: Call) -> Callable[[], Prefix] | None:
-    """Return a function for the prefix that an answer's thinking is bound to, if it is; it has no prefill."""
+    """Return the function that reads the prefix to which an answer's thinking is bound; None if it is not bound.
+
+    An answer that goes on from a prefill is not bound.
+    """
     if not _BINDS.match(call.model) or not call.is_checked or call.raw.get("thread"):
         return None
     messages = call.raw.get("messages") or ({"role": "assistant"},)
@@ -64,7 +67,7 @@ class _Thought(Struct, frozen=True, kw_only=True):
 
 
 def _list_thoughts(call: Call) -> Sequence[_Thought] | None:
-    """Return the thinking blocks of the assistant, if messages have more than texts."""
+    """Return the thinking blocks of the assistant; None if all messages are texts."""
     messages: Json = call.body.get("messages")
     held = list[tuple[int, list[Json]]]()
     latest = -1
@@ -137,7 +140,7 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     for at, message in enumerate(call.raw["messages"]):
         for index, block in enumerate(list_message_blocks(message)):
             claims = _read_signature(block.get("signature") if block["type"] == "thinking" else None).claims
-            if claims is not None and claims.said and (why := _describe_difference(claims, prefix)) is not None:
+            if claims is not None and claims.content and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"
                 setting = "" if _BETA in (call.http.header("anthropic-beta") or "") else _SETTING
                 yield HistoryProblem(refuse(f"{place}: {_INVALID}. {_BOUND}{setting}{why}"), place, _KEEP_ALL)
@@ -148,9 +151,9 @@ def _describe_difference(claims: SignatureClaims, prefix: Prefix) -> str | None:
     """Return Anthropic's description of the change in the prefix of a block; None if nothing changed."""
     if claims.system != prefix.system:
         return " The `system` prompt differs from the one this block was created with."
-    # `said` is without thoughts. Clients drop those of the oldest turns to save tokens, which the provider allows: if
-    # none stands before this one, nothing is wrong.
-    if claims.said != prefix.said or (claims.is_first and prefix.has_thought):
+    # `content` is without thoughts. Clients drop those of the oldest turns to save tokens, which the provider allows:
+    # nothing is wrong if none stands before this one.
+    if claims.content != prefix.content or (claims.is_first and prefix.has_thought):
         return ""
     if claims.thought != prefix.thought and prefix.has_thought:
         return " The `thinking` block that preceded this one when it was created is missing from this request."

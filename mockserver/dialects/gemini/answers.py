@@ -1,4 +1,4 @@
-"""Answers of Gemini: content, whole and streamed, counts of tokens, and what stands in place of an answer.
+"""Answers of Gemini: content, whole and streamed, counts of tokens, and replies to calls that fail.
 
 A blocked prompt is answered by a response without candidates; a stream that fails ends with its error.
 """

@@ -107,7 +107,8 @@ def _read_question(request: str) -> _Question:
 
 
 def is_order(sentence: str) -> bool:
-    return _order().match(sentence) is not None
+    first = _FIRST_WORD.match(sentence)
+    return first is not None and first[1].lower() in _orders()
 
 
 def content_words(text: str, language: str) -> tuple[str, ...]:
@@ -166,8 +167,8 @@ def _phrase(rest: str) -> str:
 
 
 @cache
-def _order() -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?:please\s+)?(?:{'|'.join(english('verbs', 'orders'))})\b")
+def _orders() -> frozenset[str]:
+    return frozenset(english("verbs", "orders"))
 
 
 @cache
@@ -186,6 +187,7 @@ _WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
 LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
 _QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
 _EMPTY = lazy_pattern(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
+_FIRST_WORD = lazy_pattern(r"(?i)(?:please\s+)?([a-z]+)\b")
 _CLAUSE = lazy_pattern(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"

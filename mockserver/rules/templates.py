@@ -16,7 +16,7 @@ from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.action import Faults
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure
 from mockserver.core.text import is_unicode
 from mockserver.rules.template_checks import TemplateChecker
@@ -258,7 +258,7 @@ def _find_reader(name: str) -> Callable[[RenderContext], str] | None:
     return lambda scope: render_value(read(scope.call))
 
 
-_NAME_TAG = lazy_pattern(r"\{\{ *([a-z_]+(?:\.[A-Za-z_][A-Za-z_0-9]*)?) *\}\}")
+_NAME_TAG = compile_lazily(r"\{\{ *([a-z_]+(?:\.[A-Za-z_][A-Za-z_0-9]*)?) *\}\}")
 _LONGEST_JOINED = 10_000  # characters and tags, far from the limits on rendering
 
 

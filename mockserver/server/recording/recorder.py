@@ -12,15 +12,16 @@ from mockserver.cassettes.formats import StreamEnd, find_answer_format
 from mockserver.config.errors import CassetteError
 from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
 from mockserver.core.http import WITHOUT_BODY, RawHeaders
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.server_sent_events import END_OF_EVENT
 from mockserver.core.text import escape_line
+from mockserver.kinds.wire_formats import find_format
 from mockserver.server.recording.misconfiguration import find_misconfiguration
 from mockserver.server.snapshot import Decoding, find_codings
 
@@ -32,7 +33,7 @@ MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _MAX_WHY = 2000  # characters of why an answer is not recorded
 _CODED_BODY_HEADERS = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
 
-_LINE_END = lazy_pattern(rb"\n")
+_LINE_END = compile_lazily(rb"\n")
 
 
 class RecordingJob(Struct, frozen=True):

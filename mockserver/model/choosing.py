@@ -407,7 +407,8 @@ _DENIAL = lazy_pattern(
 _TURN = lazy_pattern(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
 _IDLE = lazy_pattern(
     r"(?i)^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\bwhat\s+can\s+you\s+do\b"
-    r"|\b(?:what|which|explain|describe|do\s+you\s+have)\b.{0,60}\b(?:tools?|functions?)\b|\bhow\s+(?:does"
+    r"|\b(?:what|which|explain|describe|do\s+you\s+have|you\s+have\s+access\s+to)\b.{0,60}\b(?:tools?|functions?)\b"
+    r"|\bhow\s+(?:does"
     r"|do)\b.{0,60}\bwork\b"
     r"|\b(?:who|how)\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|feel)\b"
     r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+|just\s+)?"

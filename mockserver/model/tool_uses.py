@@ -503,7 +503,8 @@ _SEARCHING = vocabulary(
 _ASKING = vocabulary("what who whose when where which how")
 _SEARCHED = vocabulary("query question q search input keywords topic term request")
 _NEWS = lazy_pattern(
-    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year)|20[2-9]\d)\b"
+    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|20[2-9]\d"
+    r"|(?:this|last) (?:week|month|year))\b"
 )
 _TO_YOU = lazy_pattern(
     r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"

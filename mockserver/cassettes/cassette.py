@@ -1,6 +1,7 @@
 """A cassette: recorded episodes, found by the requests that they answer.
 
-A dialect parses the requests; a cassette compares what their calls mean.
+A dialect parses the requests; a cassette compares what their calls mean, by the names of fields. What answers say is
+read in `formats/`.
 """
 
 from collections import defaultdict

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-from mockserver.cassettes.parse_response import Event, parse_events
+from mockserver.cassettes.stream_events import Event, parse_events
 from mockserver.core.episode import Recorded, join_header
 from mockserver.core.http import read_media_type
 from mockserver.core.json import Json, try_parse

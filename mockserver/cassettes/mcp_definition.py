@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from mockserver.cassettes.parse_response import read_rows, read_table
+from mockserver.cassettes.parsed_response import read_rows, read_table
 from mockserver.cassettes.to_rules import (
     AnsweredCall,
     DraftedRules,

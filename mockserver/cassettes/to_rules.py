@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes.parse_response import (
+from mockserver.cassettes.parsed_response import (
     ParsedChoice,
     ParsedPart,
     ParsedResponse,

@@ -7,8 +7,7 @@
       plan_answer          a whole answer, with the calls of MCP tools that the provider makes
         plan_turn          what fits the limits of the model
           ask_rules        what the first rule says that answers
-            plan_draft     a text, tool calls, ...
-            _plan_stated   anything else
+            _plan_stated   a text, tool calls, an error, ...
           _plan_without_rule  what is recorded, kept or made up
 
 Each step has its module, none of which imports this one: what a call goes on after (`memory.py`, `keeping.py`),
@@ -19,6 +18,7 @@ of words (`outcomes.py`). Reads and writes no wire format, and opens no connecti
 
 import asyncio
 from collections.abc import Awaitable
+from copy import copy
 from functools import partial
 from itertools import tee
 
@@ -44,6 +44,7 @@ from mockserver.engine.unruled import SILENCE, plan_unruled, replay, replay_refu
 from mockserver.kinds import CONVERSATIONS
 from mockserver.kinds.objects import Objects
 from mockserver.model.budget import RequestWork
+from mockserver.rules.load import Rule
 
 
 async def plan_call(engine: Engine, call: Call, work: RequestWork | None = None) -> Plan:
@@ -166,15 +167,14 @@ async def ask_rules(context: CallContext, call: Call) -> Plan:
     overrides = NO_OVERRIDES
     scenario = None
     found = engine.rule_set.find_matches(call, lost=context.lost)
-    (matches,) = tee(await on_thread(list, found) if context.large else found, 1)
+    (matches,) = tee(await on_thread(list, found) if context.large else found, 1)  # which can be copied
     for match in matches:
         rule = match.rule
         if match.failure is not None:
             return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
         if match.counts:
             scenario = scenario or ScenarioState(call.http.namespace, engine.counters)
-            _, following = tee(matches)  # which looks ahead
-            if not await scenario.allows(rule, list_counting(following)):
+            if not await scenario.allows(rule, list_counting(copy(matches))):
                 continue
         try:
             stated = rule.then.known or await ask_rule(context, call, match)
@@ -183,17 +183,11 @@ async def ask_rules(context: CallContext, call: Call) -> Plan:
                 check_fit(rule, outcome, call)
             if stated.timing is not None or stated.path or stated.faults:
                 overrides = overrides.add(rule, stated, await select_faults(engine, call, rule, stated))
-            if type(outcome) is Draft:
-                said = overrides.change(outcome, call) if overrides.faults else outcome
-                plan = await plan_draft(context, call, said, rule.source)
-                if engine.policy.lints:
-                    plan = await add_remarks(engine, call, rule, outcome, plan)
-            elif outcome is not None:
-                plan = await _plan_stated(context, call, outcome, rule.source)
-            else:
+            if outcome is None:
                 overrides = overrides.add_modifier(rule)
                 continue
-        except Failure as failure:
+            plan = await _plan_stated(context, call, rule, outcome, overrides)
+        except Failure as failure:  # goes out at once and whole, but tells which rules led to it
             return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
         break
     else:
@@ -201,12 +195,19 @@ async def ask_rules(context: CallContext, call: Call) -> Plan:
     return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
 
 
-async def _plan_stated(context: CallContext, call: Call, outcome: RuleOutcome, source: str) -> Plan:
+async def _plan_stated(
+    context: CallContext, call: Call, rule: Rule, outcome: RuleOutcome, overrides: DeliveryOverrides
+) -> Plan:
     """Plan what a rule says; of an object that a call makes, rules state what becomes of it. Raises Failure."""
+    engine = context.engine
+    if type(outcome) is Draft:
+        said = overrides.change(outcome, call) if overrides.faults else outcome
+        plan = await plan_draft(context, call, said, rule.source)
+        return await add_remarks(engine, call, rule, outcome, plan) if engine.policy.lints else plan
     if call.work is not None and type(outcome) is ArtifactDraft:
-        objects = replace(open_objects(context.engine, call), statuses=outcome.stated, source=source)
-        return await do_work(context.engine, call, objects)
-    return await plan_outcome(context, call, outcome, source)
+        objects = replace(open_objects(engine, call), statuses=outcome.stated, source=rule.source)
+        return await do_work(engine, call, objects)
+    return await plan_outcome(context, call, outcome, rule.source)
 
 
 async def _plan_without_rule(context: CallContext, call: Call, overrides: DeliveryOverrides) -> Plan:

@@ -36,21 +36,19 @@ async def serve(response: Awaitable[Response], visit: Visit, client: ClientConne
 
     If the server stops before anything was sent, the client gets a 503.
     """
-    ended: str | None = CLIENT_LEFT
+    ended: str | None = CUT["close"]  # by a bug of mockserver, unless it turns out otherwise
     try:
         ended = await _deliver(await response, visit, client, scope)
     except ClientLeftError:
-        pass
+        ended = CLIENT_LEFT
     except asyncio.CancelledError:  # the server stops
         if client.wire is not None and client.wire.gone:  # or the client left long ago
+            ended = CLIENT_LEFT
             return
         ended = STOPPED
         if client.has_head:  # the answer breaks off
             raise
         await _turn_away(visit, client)
-    except Exception:  # a bug of mockserver, while the answer was sent
-        ended = CUT["close"]
-        raise
     finally:
         if ended is not None:
             visit.end(ended)

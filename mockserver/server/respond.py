@@ -143,8 +143,10 @@ class Responder(Struct, eq=False):
         else:
             plan = await plan_within_limits(call, visit)
         visit.release = plan.release
-        if plan.carried_out or plan.events or visit.remarks or live.budgets:
-            plan = self._follow_up(plan, visit)
+        if plan.carried_out or plan.events:
+            self._announce(plan, visit)
+        if visit.remarks or live.budgets:
+            plan = self._complete_plan(plan, visit)
 
         outcome = plan.outcome
         if type(outcome) is Forward:
@@ -158,7 +160,7 @@ class Responder(Struct, eq=False):
         else:
             response = renderer.render(operation, call, plan)
         if len(response.reply.body) > LARGE_REPLY and not isinstance(outcome, Raw | Recorded):
-            visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
+            visit.hold(len(response.reply.body))  # rules and cassettes keep their bodies anyway
         return response
 
     # What lets a request in
@@ -171,7 +173,7 @@ class Responder(Struct, eq=False):
     def require_key(self, visit: Visit) -> None:
         """Raise Failure for a request without a key of the settings, unless its clients log in otherwise."""
         if not has_own_login(visit.request, self.dialect.name, visit.engine.servers):
-            check_key(self.dialect.credential(visit.request), visit.settings.keys)
+            check_key(self.dialect.read_credential(visit.request), visit.settings.keys)
 
     def _choose_operation(self, visit: Visit) -> Operation | Response:
         """Return what a request asks for, or the response that it gets whatever rules say.
@@ -195,18 +197,20 @@ class Responder(Struct, eq=False):
 
     # What a plan entails beside the answer
 
-    def _follow_up(self, plan: Plan, visit: Visit) -> Plan:
-        """Do what a plan entails beside its answer; return it with remarks, or what refuses a call beyond a budget."""
-        live = self.live
-        namespace = visit.row.namespace
+    def _announce(self, plan: Plan, visit: Visit) -> None:
+        """Note what a request carried out, and send the webhooks of what happened by it."""
         if plan.carried_out:
             note_carried_out(plan.carried_out, visit)
         if plan.events and visit.settings.webhook_url is not None and not visit.sender.in_process:
             from mockserver.server.webhook_delivery import send_events  # few servers need it
 
-            send_events(live, visit.journal, plan.events, namespace)
-        if namespace in live.budgets:
-            plan = live.budgets[namespace].spend(plan)
+            send_events(self.live, visit.journal, plan.events, visit.row.namespace)
+
+    def _complete_plan(self, plan: Plan, visit: Visit) -> Plan:
+        """Return a plan with the remarks on its request, or what refuses a call beyond a budget."""
+        budget = self.live.budgets.get(visit.row.namespace)
+        if budget is not None:
+            plan = budget.spend(plan)
         outcome = plan.outcome
         is_taken = isinstance(outcome, Recorded) and outcome.status < 300  # by the provider, as was recorded
         if visit.remarks and not is_taken and not isinstance(outcome, Forward):

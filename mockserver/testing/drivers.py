@@ -7,17 +7,15 @@ client. All skip the time that an answer takes.
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from types import coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
 
 from mockserver.engine.offload import work_on_thread
 from mockserver.testing.clock import Clock
-
-T = TypeVar("T")
 
 
 class Driver(ABC):
@@ -112,16 +110,6 @@ class EndlessError(AssertionError):
 
 
 _ENDLESS = "this answer never continues, and its client has no read timeout; over a socket it would wait forever"
-
-
-def run_unsuspended(running: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns that is never suspended."""
-    try:
-        running.send(None)
-    except StopIteration as end:
-        returned: T = end.value
-        return returned
-    raise RuntimeError("this coroutine waits for something")
 
 
 @coroutine

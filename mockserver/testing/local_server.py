@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import Call
+from mockserver.core.eager import run_at_once
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, pause
 from mockserver.server.live import Live
@@ -117,16 +118,15 @@ class LocalServer:
     def _list_settled_rows(self) -> tuple[Row, ...]:
         self.check_here()
         if self._running is not None:
-            self._running.settle()
+            self._running.wait_for_rows()
         return tuple(self.live.journal)
 
     def _recall(self, call: Call) -> Call:
         """Return a request after the conversation that it continues."""
         from mockserver.server.explain import recall_conversation  # few tests need these
-        from mockserver.testing.drivers import run_unsuspended
 
         # what a fixture's server keeps is in memory: nothing is awaited
-        return run_unsuspended(recall_conversation(self.live.find_engine(call.http.namespace), call))
+        return run_at_once(recall_conversation(self.live.find_engine(call.http.namespace), call))
 
 
 _POLL = 0.01  # seconds

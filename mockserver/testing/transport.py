@@ -4,7 +4,7 @@ From `client.chat.completions.create(...)` to its answer:
 
 1. The client calls `handle_request`; on asyncio or trio, `handle_async_request`. The two differ only in their driver
    (`drivers.py`): one does at once all that the application waits for, so that nothing is ever suspended, and
-   `run_unsuspended` needs no event loop; the other awaits it in the client's loop.
+   `run_at_once` needs no event loop; the other awaits it in the client's loop.
 2. `_answer` calls the application, the same `Site` as behind a socket. `InProcessRequest` has its coroutine.
 3. `InProcessResponse.receive_head` runs this as far as the head: of what an answer does (`server/deliver.py`),
    `InProcessRequest.perform` hands over one action each time.
@@ -26,12 +26,13 @@ from weakref import WeakSet
 from starlette.types import Scope
 
 from mockserver.cassettes.addresses import find_dialect, find_local_target
+from mockserver.core.eager import run_at_once
 from mockserver.core.origins import is_loopback
 from mockserver.core.seed import wall
 from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import make_dialect_routes
 from mockserver.testing.clock import Clock
-from mockserver.testing.drivers import Driver, ImmediateDriver, make_loop_driver, run_unsuspended
+from mockserver.testing.drivers import Driver, ImmediateDriver, make_loop_driver
 from mockserver.testing.in_process import InProcessRequest, InProcessResponse
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Transport(_Base):
             connection = _make_connection(request, "HTTPTransport")
             return connection.handle_request(self._readdress(request))
         request.read()
-        return run_unsuspended(self._answer(request, ImmediateDriver(self._clock)))
+        return run_at_once(self._answer(request, ImmediateDriver(self._clock)))
 
     async def handle_async_request(self, request: "Request") -> Response:
         """Answer the request of an asynchronous client."""
@@ -176,7 +177,7 @@ class ResponseBody:
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        while (piece := run_unsuspended(self._response.receive_piece())) is not None:
+        while (piece := run_at_once(self._response.receive_piece())) is not None:
             yield piece
 
     def __aiter__(self) -> AsyncIterator[bytes]:

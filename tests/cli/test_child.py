@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli.run import run_child
+from mockserver.cli.child_process import run_child
 from mockserver.server.programs import Completed, run_captured
 from tests.kit.served import ROOT
 
@@ -64,7 +64,8 @@ time.sleep(60)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_are_passed_on_and_the_program_has_the_last_word(number: signal.Signals) -> None:
     program = [sys.executable, "-c", TRAPS]
-    ours = f"import sys, os; from mockserver.cli.run import run_child; sys.exit(run_child({program!r}, os.environ))"
+    imports = "import sys, os; from mockserver.cli.child_process import run_child"
+    ours = f"{imports}; sys.exit(run_child({program!r}, os.environ))"
     command, quiet = [sys.executable, "-c", ours], subprocess.DEVNULL
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stdin=quiet, text=True, start_new_session=True, env=PYTHON

@@ -1,6 +1,6 @@
 """The report at the end of `mockserver run`."""
 
-from mockserver.cli.run import Report
+from mockserver.cli.run_report import RunReport
 from mockserver.core.plan import Plan
 from mockserver.core.row import Row
 from mockserver.server.recording.player import CassetteChoice
@@ -19,10 +19,10 @@ def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/cha
 
 
 def lines(*rows: Row, rules: str = RULES) -> list[str]:
-    return lines_of(Report(local(rules).live), *rows)
+    return lines_of(RunReport(local(rules).live), *rows)
 
 
-def lines_of(report: Report, *rows: Row) -> list[str]:
+def lines_of(report: RunReport, *rows: Row) -> list[str]:
     for row in rows:
         report.note(row)
     return "\n".join(report.list_lines()).splitlines()
@@ -53,7 +53,7 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
     rows = [exchange(number, source) for number, source in enumerate(("generated", "forwarded", "unmatched"), 1)]
     for row in rows:
         row.namespace = "mine"
-    report = Report(live)
+    report = RunReport(live)
     report.note(rows[1])
     report.note(rows[2])
     live.namespaces.drop("mine")  # as a test leaves it
@@ -66,7 +66,7 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
 
 
 def test_what_cassettes_have_played_and_what_was_recorded() -> None:
-    report = Report(local(RULES).live, {"chat.yaml": 14, "all.yaml": 1})
+    report = RunReport(local(RULES).live, {"chat.yaml": 14, "all.yaml": 1})
     rows = [exchange(number, f"cassette chat.yaml#{number}") for number in (1, 5, 5, 14)]
     for row in (*rows, exchange(1, "cassette all.yaml#1"), exchange(1, "forwarded")):
         report.note(row)

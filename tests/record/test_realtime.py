@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.cassettes.parse_response import parse_response
+from mockserver.cassettes.formats import parse_response
 from mockserver.testing import MockServer
 from tests.kit.realtime import SILENCE, Talk, append, heard, respond, said, speech, talk, types, user
 from tests.kit.socket_upstream import socket_upstream

@@ -43,7 +43,7 @@ for name in modules():
 SERVES = """
 from urllib.request import Request, urlopen
 from mockserver.server.run import Running
-from mockserver.cli.run import _is_foreground
+from mockserver.cli.child_process import _is_foreground
 from tests.kit.local import local
 
 assert _is_foreground()  # a console's Ctrl-C reaches the child, and no other signal can be sent to it

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver.core.eager import MustWait, run_at_once
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import WIRE
 from mockserver.server.app import Site
-from mockserver.server.http.eager import MustWait, run_at_once
 from mockserver.server.http.parser import (
     RequestHead,
     RequestParser,

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from mockserver.core.eager import MustWait, fail, run_at_once
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import WIRE, ClientConnection
 from mockserver.delivery.paced import PacedStream, Wheel
@@ -18,7 +19,6 @@ from mockserver.server.app import Site
 from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.directory import Destination
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
-from mockserver.server.http.eager import MustWait, fail, run_at_once
 from mockserver.server.http.framing import AnswerStarts
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
 from mockserver.server.http.pipeline import Pipeline, Refuse

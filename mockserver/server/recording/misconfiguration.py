@@ -8,15 +8,15 @@ from mockserver.config.spelling import Spelling
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.json import try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_messages import find_response
 from mockserver.core.mcp_server import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_RESOURCE
 from mockserver.dialects import discover_all
 
 _REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}"
-_HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
-_PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
-_MISSING = lazy_pattern(
+_HIDDEN = compile_lazily(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
+_PATH = compile_lazily(r"(?<![\w.])/[^\s\"']*")
+_MISSING = compile_lazily(
     r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE
 )
 _MCP_ERRORS = (METHOD_NOT_FOUND, INVALID_PARAMS, UNKNOWN_RESOURCE)  # they depend on the request alone

@@ -4,58 +4,36 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 
 from msgspec import Struct
 
+from mockserver.cassettes.formats import StreamEnd, find_answer_format
 from mockserver.config.errors import CassetteError
 from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
 from mockserver.core.http import WITHOUT_BODY, RawHeaders
-from mockserver.core.lazy import lazy_pattern
-from mockserver.core.mcp_messages import ResponseEvent
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.server_sent_events import END_OF_EVENT
 from mockserver.core.text import escape_line
-from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
+from mockserver.kinds.wire_formats import find_format
 from mockserver.server.recording.misconfiguration import find_misconfiguration
 from mockserver.server.snapshot import Decoding, find_codings
 
 log = logging.getLogger("mockserver.recorder")
 
 Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on the disk; raises what hinders it
-StreamEnd = re.Pattern[bytes] | ResponseEvent  # finds the last event of a stream
 
 MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _MAX_WHY = 2000  # characters of why an answer is not recorded
 _CODED_BODY_HEADERS = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
 
-# How the last event of a stream is known.
-_LINE_END = lazy_pattern(rb"\n")
-_LINE = rb"(?:\A|[\r\n])"  # begins here
-_DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
-_FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
-_LAST_CHUNK = rb'"object"\s*:\s*"chat\.completion\.done"'  # of Perplexity, which sends no [DONE]
-_END_OF_CHUNKS = lazy_pattern(_DONE + b"|" + _LAST_CHUNK + b"|" + _FAILED)
-_END_OF_RESPONSE = lazy_pattern(rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"|' + _FAILED)
-# By wire format; an error ends any stream.
-_ENDS: Mapping[str, StreamEnd] = {
-    "chat": _END_OF_CHUNKS,
-    "completions": _END_OF_CHUNKS,
-    "responses": _END_OF_RESPONSE,
-    "realtime": lazy_pattern(rb'"type"\s*:\s*"response\.done"|' + _FAILED),
-    "response": _END_OF_RESPONSE,
-    "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:|' + _FAILED),
-    "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),
-    **dict.fromkeys([operation.name for operation in MCP_OPERATIONS], ResponseEvent()),
-    "converse": lazy_pattern(rb"\Ametadata "),
-    "invoked": lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'),
-    "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
-}
+_LINE_END = compile_lazily(rb"\n")
 
 
 class RecordingJob(Struct, frozen=True):
@@ -83,8 +61,8 @@ class Recorder:
     def open(self, status: int, headers: RawHeaders) -> None:
         if status < 400 or self._job.errors is not False:
             call = self._job.call
-            end = _ENDS.get(find_format(call.dialect, call.operation, self._job.request.path))
-            self._body = _Body(status, headers, end if status < 300 else None)
+            answers = find_answer_format(find_format(call.dialect, call.operation, self._job.request.path))
+            self._body = _Body(status, headers, answers.end if status < 300 else None)
 
     def receive(self, piece: bytes) -> None:
         if self._body is not None and self._saving is None and not self._body.receive(monotonic() - self.began, piece):
@@ -106,7 +84,7 @@ class Recorder:
             self._saving = asyncio.create_task(self._save_body(self._body, monotonic() - self.began))
         await asyncio.shield(self._saving)
 
-    async def settle(self) -> None:
+    async def conclude(self) -> None:
         """Save the answer if it is complete by its last event or its length: nothing more will come."""
         if self.is_ready or self._saving is not None:
             await self.save()

@@ -7,7 +7,8 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall
 from mockserver.cassettes.to_rules import (
     AnsweredCall,
     DraftedRules,

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
+from mockserver.core.eager import run_at_once
 from mockserver.core.frames import Frame
 from mockserver.delivery.connection import IN_PROCESS
 from mockserver.engine.offload import on_thread
@@ -23,7 +24,6 @@ from mockserver.testing.drivers import (
     EndlessError,
     ImmediateDriver,
     make_loop_driver,
-    run_unsuspended,
 )
 from mockserver.testing.in_process import InProcessRequest, InProcessResponse, WireHead
 
@@ -73,11 +73,11 @@ class RawResponse:
 
     def begin(self, **how: Any) -> WireHead:
         """Hear the head."""
-        return run_unsuspended(self.answer.receive_head(**how))
+        return run_at_once(self.answer.receive_head(**how))
 
     def next(self) -> bytes | None:
         """Hear the next piece."""
-        return run_unsuspended(self.answer.receive_piece())
+        return run_at_once(self.answer.receive_piece())
 
     def pieces(self) -> list[Any]:
         """All of the body; and the error, if it ends so."""
@@ -192,7 +192,7 @@ def test_an_application_may_answer_in_the_words_of_asgi() -> None:
         await send({"type": "http.response.body"})
 
     request = ask(doing(echo), b"hello")
-    actions = [run_unsuspended(request.next_action()) for _ in range(3)]
+    actions = [run_at_once(request.next_action()) for _ in range(3)]
     assert actions == [Head(201, (("a", "b"),)), Write(b"hello"), None]
 
 
@@ -260,7 +260,7 @@ def test_without_a_loop_work_is_done_here_and_nothing_else_is_awaited() -> None:
 
     loop = asyncio.new_event_loop()
     with pytest.raises(RuntimeError, match="needs an event loop; use an asynchronous client"):
-        run_unsuspended(ask(doing(work)).next_action())
+        run_at_once(ask(doing(work)).next_action())
     loop.close()
 
 

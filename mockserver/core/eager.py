@@ -11,6 +11,7 @@ class MustWait(Exception):  # noqa: N818  # that is no error
     """A coroutine that was begun has to wait; whoever awaits `rest`, in a task, goes on with it."""
 
     def __init__(self, rest: Awaitable[Any]) -> None:
+        super().__init__("a coroutine waits for something that nobody here can wait for")
         self.rest = rest
 
 
@@ -25,11 +26,11 @@ def run_at_once(begun: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         result: T = done.value
         return result
-    raise MustWait(_go_on(begun, awaited))
+    raise MustWait(_continue(begun, awaited))
 
 
 @coroutine
-def _go_on(begun: Coroutine[Any, Any, T], awaited: object) -> Generator[Any, Any, T]:
+def _continue(begun: Coroutine[Any, Any, T], awaited: object) -> Generator[Any, Any, T]:
     """Go on with a coroutine, and with what it awaits: hand each thing on to the task, and its outcome back."""
     while True:
         try:

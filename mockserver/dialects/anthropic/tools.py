@@ -30,7 +30,8 @@ def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
         elif (known := find_family(kind)) in _HOSTED:
             yield Tool(name, kind=_HOSTED[known or ""], options=tool)
         elif known is None or known in _SCHEMAS:
-            yield Tool(name, parameters=_SCHEMAS.get(known or "", {"type": "object"}))
+            schema = _SCHEMAS.get(known or "", {"type": "object"})
+            yield Tool(name, str(schema.get("description", "")), schema)
 
 
 def read_tool_choice(choice: Body) -> ToolChoice:
@@ -164,18 +165,39 @@ _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))
 
 
-def _make_object(required: str, **properties: Json) -> Schema:
-    return {"type": "object", "properties": properties, "required": required.split()}
+def _make_object(required: str, description: str = "", **properties: Json) -> Schema:
+    return {"type": "object", "description": description, "properties": properties, "required": required.split()}
 
 
-def _make_one_of(*words: str) -> Schema:
-    return {"type": "string", "enum": list(words)}
+def _make_choice(name: str, needed: Mapping[str, str], description: str, properties: Schema) -> Schema:
+    """Return the input of a tool that does one of several things: a property names it, and decides which it needs."""
+    cases = [
+        _make_object(
+            f"{name} {others}", **{name: {"const": choice}}, **{each: properties[each] for each in others.split()}
+        )
+        for choice, others in needed.items()
+    ]
+    return {**_make_object(name, description, **{name: {"type": "string", "enum": list(needed)}}), "anyOf": cases}
 
 
 _TEXT = {"type": "string"}
-_NUMBER = {"type": "integer"}
-_PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-_EDITED = {"path": _TEXT, "view_range": _PAIR, "file_text": _TEXT, "old_str": _TEXT, "new_str": _TEXT}
+_PAIR = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+_LINE = {"type": "integer", "minimum": 0}
+_EDITED = {
+    "path": _TEXT,
+    "file_text": _TEXT,
+    "old_str": _TEXT,
+    "new_str": _TEXT,
+    "insert_line": _LINE,
+    "insert_text": _TEXT,
+}
+_EDITS = {
+    "view": "path",
+    "create": "path file_text",
+    "str_replace": "path old_str new_str",
+    "insert": "path insert_line insert_text",
+}
+_MEMORY = {"type": "string", "pattern": r"^/memories(/[a-z0-9_.-]{1,30})?$"}  # its client refuses other paths
 _NOTHING: Schema = {"type": "object", "properties": {}}
 # The tools of a toolset that this server calls by itself, each with its input.
 _TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
@@ -184,18 +206,18 @@ _TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
 }
 # The input of tools that the client runs, by family.
 _SCHEMAS: Mapping[str, Schema] = {
-    "bash": _make_object("command", command=_TEXT),
-    "text_editor": _make_object(
-        "command path",
-        command=_make_one_of("view", "create", "str_replace", "insert"),
-        **_EDITED,
-        insert_line=_NUMBER,
-        insert_text=_TEXT,
+    "bash": _make_object("command", "Run a command in a bash shell", command=_TEXT),
+    "text_editor": _make_choice("command", _EDITS, "View, create, edit, fix and replace text in a file", _EDITED),
+    "memory": _make_choice(
+        "command",
+        {**_EDITS, "delete": "path", "rename": "old_path new_path"},
+        "Remember, recall, view and delete notes in files of the memory directory",
+        {**_EDITED, "path": _MEMORY, "old_path": _MEMORY, "new_path": _MEMORY},
     ),
-    "memory": _make_object(
-        "command path", command=_make_one_of("view", "create", "str_replace", "insert", "delete", "rename"), path=_TEXT
-    ),
-    "computer": _make_object(
-        "action", action=_make_one_of("screenshot", "left_click", "type", "key"), coordinate=_PAIR, text=_TEXT
+    "computer": _make_choice(
+        "action",
+        {"screenshot": "", "left_click": "coordinate", "type": "text", "key": "text"},
+        "Take a screenshot, click, type and press keys on the screen of a computer",
+        {"coordinate": _PAIR, "text": _TEXT},
     ),
 }

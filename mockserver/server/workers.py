@@ -30,7 +30,7 @@ from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker
 from mockserver.server.recording.player import Player
 from mockserver.server.run import COLLECT, DRAIN, GRACE, configure_uvicorn, watch_sources
-from mockserver.server.shared_state import check_state, share
+from mockserver.server.shared_state import check_state, join_fleet
 from mockserver.server.sources import Sources, find_cassettes
 from mockserver.state.in_memory import MemoryCounters
 
@@ -126,7 +126,7 @@ def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
     """Return what one worker runs with. Without shared state it keeps no answers. Raises MockserverError."""
     live = start(sources)
     if live.settings.state != "memory":
-        share(live)
+        join_fleet(live)
     else:
         live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
         live.reloading.check = partial(check_stateless, worker.count)

@@ -29,10 +29,10 @@ from mockserver.engine.rule_set import make_rule_set
 from mockserver.rules.load import Rule, select_suited
 from mockserver.server.control.detail import find_target, parse_call, show_reply
 from mockserver.server.control.feed import show_mistake
+from mockserver.server.control.fleet import View, ask_owner, change
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.control.rows import convert_to_milliseconds, show_usage
 from mockserver.server.control.rules import read_rules
-from mockserver.server.control.sharing import View, ask_owner, change
 from mockserver.server.deliver import list_actions, serve
 from mockserver.server.explain import (
     Explanation,
@@ -54,7 +54,7 @@ from mockserver.server.visit import Response as Answer
 from mockserver.state.journal import Journal
 
 if TYPE_CHECKING:
-    from mockserver.server.fleet import Fleet
+    from mockserver.server.fleet import RedisFleet
 
 log = logging.getLogger("mockserver")
 
@@ -79,7 +79,7 @@ async def explain_request(request: ControlRequest) -> Response:
     return make_json_response(mask_texts({**earlier, **_show_explanation(explanation)}, secrets))
 
 
-async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
+async def explain_in_fleet(view: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
     """Answer at the server that has the call, if one of the journal is to be explained."""
     content = request.read_content() if b'"call"' in request.body else None
     number = content.get("call") if isinstance(content, dict) else None

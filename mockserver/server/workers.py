@@ -52,7 +52,7 @@ def check_stateless(workers: int, settings: Settings, engine: Engine) -> None:
 
 
 def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
-    """Yield what counts or is kept, with its place."""
+    """Yield each setting, rule and cassette by which something counts or is kept."""
     for rule in engine.rules:
         if names := rule.order_dependence:
             yield f"{rule.where}{rule.quoted_name} has {', '.join(names)}"
@@ -152,7 +152,7 @@ class _Supervisor(Multiprocess):
         super().__init__(config, sockets)
         config.next_number = self._next_number
         self._replaced = count(1)  # by SIGHUP, one after another
-        self._said = ""
+        self._logged = ""  # the latest message, which is not repeated
 
     def _next_number(self) -> int:
         dead = (at for at, each in enumerate(self.processes, 1) if each.exitcode is not None)
@@ -175,6 +175,7 @@ class _Supervisor(Multiprocess):
             self.config.timeout_worker_healthcheck = _SILENT
 
     def _compiles(self, what: str) -> bool:
+        """Return whether the sources have no mistakes; else log that `what`, such as `workers are not`, replaced."""
         try:
             settings, engine = compose(self.config.sources, MemoryCounters())
             if settings.state == "memory":
@@ -182,12 +183,12 @@ class _Supervisor(Multiprocess):
             else:
                 check_state(settings.state)
         except MockserverError as error:
-            said = f"{what} replaced: {error.mistakes[0]}"
-            if said != self._said:
-                log.error("%s", said)  # a mistake of the user
-            self._said = said
+            message = f"{what} replaced: {error.mistakes[0]}"
+            if message != self._logged:
+                log.error("%s", message)  # a mistake of the user
+            self._logged = message
             return False
-        self._said = ""
+        self._logged = ""
         return True
 
     def terminate_all(self) -> None:

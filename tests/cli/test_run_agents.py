@@ -126,8 +126,8 @@ def test_made_up_answers_are_refused_unless_allowed(folder: Path, where: str) ->
     refused = program.run("run", "--for", "codex", *flags, "-r", folder / "rules.yaml", "--", "codex")
     assert (refused.code, refused.err) == (
         2,
-        "mockserver: with unmatched: generate, answers are made up, and a coding agent acts on them; remove the setting,"
-        " or allow it with --let-it-run\n",
+        "mockserver: with unmatched: generate, answers are made up, and a coding agent acts on them; remove the"
+        " setting, or allow it with --let-it-run\n",
     )
     allowed = run(folder, "--for", "claude-code", "--let-it-run", *flags, "--", sys.executable, "-c", ASK, "other")
     assert allowed.stdout == "200\n"

@@ -43,7 +43,7 @@ class Option(Struct, frozen=True):
     among: tuple[str, ...] = ()
 
 
-def options(fault: type[Any]) -> tuple[Option, ...]:
+def list_options(fault: type[Any]) -> tuple[Option, ...]:
     hints = get_type_hints(fault, include_extras=True)
     stated = [(each, settable) for each in fields(fault) for settable in get_args(hints[each.name])[1:]]
     return tuple(
@@ -53,7 +53,7 @@ def options(fault: type[Any]) -> tuple[Option, ...]:
     )
 
 
-def counts(where: str) -> bool:
+def is_counted(where: str) -> bool:
     return where.startswith("after_")
 
 

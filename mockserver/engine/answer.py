@@ -46,7 +46,7 @@ from mockserver.engine.offload import LONG
 from mockserver.kinds import ARTIFACTS
 from mockserver.kinds.images import paint_item
 from mockserver.kinds.kind import Origins
-from mockserver.model.logprobs import each_logprob
+from mockserver.model.logprobs import draw_logprobs
 
 T = TypeVar("T")
 Parts = tuple[Part, ...]
@@ -406,7 +406,7 @@ def _make_each_logprob(
 ) -> Iterator[Logprob]:
     """Return log probabilities of the echoed prompt, then of the text and its tokens: the rule's own, then seeded."""
     rng = seed.stream("logprobs", call.fingerprint, text)
-    found = each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)
+    found = draw_logprobs(tokens, rng, call.options.logprobs or 0, call.tokenizer)
     if draft.logprobs:
         found = chain(map(_state_logprob, draft.logprobs, found), found)  # takes none of the second in vain
     return chain(_echo_logprobs(call, echo, seed), found) if echo else found
@@ -420,7 +420,7 @@ def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> Iterator[Lo
     """Return log probabilities of the echoed prompt: independent of how much of it is repeated."""
     tokens = call.prompts[0].tokens(call.tokenizer)
     rng = seed.stream("logprobs", "echo", *tokens)
-    found = each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)
+    found = draw_logprobs(tokens, rng, call.options.logprobs or 0, call.tokenizer)
     return islice(found, len(tokens) - len(echo), None)
 
 

@@ -15,7 +15,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.hosted_tools import describe_error, make_item
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_messages import find_response
 from mockserver.core.mcp_server import VERSIONS, McpRequest, McpServer, McpTool
 from mockserver.core.plan import (
@@ -120,7 +120,7 @@ def _find_name(url: str) -> str:
     return "" if found is None else unquote(found[1])
 
 
-_MCP_PATH = lazy_pattern(r"/mcp/([^/?#]+)/?$")
+_MCP_PATH = compile_lazily(r"/mcp/([^/?#]+)/?$")
 
 
 class HostedAnswer:

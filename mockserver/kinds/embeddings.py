@@ -21,7 +21,7 @@ from mockserver.config.tables import field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
-from mockserver.core.lazy import LazySequence, lazy_pattern, remember
+from mockserver.core.lazy import LazySequence, compile_lazily, remember
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.core.vectors import PaletteVector
@@ -83,7 +83,11 @@ _HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds
 
 
 def find_dimensions(model: str) -> int:
-    return next((size for word, size in _SIZES.items() if word in model.lower()), USUAL_DIMENSIONS)
+    name = model.lower()
+    for word, size in _SIZES.items():
+        if word in name:
+            return size
+    return USUAL_DIMENSIONS
 
 
 def embed(text: str, dimensions: int, seed: Seed) -> Vector:
@@ -144,7 +148,7 @@ _PART = 64
 _LOW = bytes([square // 8 % _PART for square in _SQUARES] * 2)
 _HIGH = bytes([square // 8 // _PART for square in _SQUARES] * 2)
 _SMALL_LETTERS = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
-_WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
+_WORD = compile_lazily(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.
 _SIZES = {
     "light-v3": 384,  # of Cohere's

@@ -9,12 +9,12 @@ from mockserver.core.seed import Random
 from mockserver.core.tokens import APPROX, Tokenizer
 
 
-def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
+def make_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
     """Return one for each token, with up to `top` alternatives, the token itself first."""
-    return tuple(each_logprob(tokens, rng, top, tokenizer))
+    return tuple(draw_logprobs(tokens, rng, top, tokenizer))
 
 
-def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
+def draw_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
     # One loop without calls of its own functions: this is most of what such an answer costs.
     draw = rng.random
     draw_bits = rng.getrandbits

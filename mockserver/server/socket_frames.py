@@ -9,7 +9,7 @@ from starlette.types import Message, Send
 from mockserver.core.frames import Frame
 from mockserver.core.http import Reply
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.delivery.faults import ONLY_OVER_HTTP
 from mockserver.server.visit import Response, Visit
@@ -147,7 +147,7 @@ def find_type(event: bytes) -> Json:
 
 
 LAST_TYPES = ("error", "response.completed", "response.failed", "response.incomplete")
-_LAST = lazy_pattern(rb'"(?:error|response\.(?:completed|failed|incomplete))"')
-_TYPE = lazy_pattern(rb'"type": ?"([^"]*)"')
+_LAST = compile_lazily(rb'"(?:error|response\.(?:completed|failed|incomplete))"')
+_TYPE = compile_lazily(rb'"type": ?"([^"]*)"')
 _STATUS = {"rate_limit_exceeded": 429, "insufficient_quota": 429, "invalid_prompt": 400}
 _HEEDED = ("retry-after", "x-ratelimit-")  # headers of errors that clients heed

@@ -16,7 +16,7 @@ from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
-from mockserver.core.tokens import Tokenizer, token_id
+from mockserver.core.tokens import Tokenizer, find_token_id
 from mockserver.wire.logprobs import MANY_TOKENS, add_offsets, group_by_piece
 from mockserver.wire.parts import list_pieces, wrap_arguments
 from mockserver.wire.renderer import Outline, Renderer
@@ -212,7 +212,7 @@ _CITATION_TYPES = ("TEXT_CONTENT", "THINKING_CONTENT", "PLAN")
 
 
 def _show_logprobs(text: str, logprobs: Sequence[Logprob]) -> Body:
-    numbers = [token_id(each.token) for each in logprobs]
+    numbers = [find_token_id(each.token) for each in logprobs]
     return {"token_ids": numbers, "text": text, "logprobs": [each.logprob for each in logprobs]}
 
 

@@ -26,7 +26,7 @@ from mockserver.core.plan import (
     find_tokens,
 )
 from mockserver.core.seal import Seal, claim
-from mockserver.core.tokens import spell_token, token_id, weigh_pieces
+from mockserver.core.tokens import find_token_id, spell_token, weigh_pieces
 from mockserver.wire.parts import take_turns, write_moment
 from mockserver.wire.renderer import Outline, Renderer, encode_texts
 from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames
@@ -351,7 +351,7 @@ def _make_logprobs(logprobs: Sequence[Logprob], options: GeminiOptions) -> Objec
 
 
 def _make_token(token: str, logprob: float) -> Object:
-    return {"token": spell_token(token), "tokenId": token_id(token), "logProbability": logprob}
+    return {"token": spell_token(token), "tokenId": find_token_id(token), "logProbability": logprob}
 
 
 def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:

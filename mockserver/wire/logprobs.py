@@ -16,7 +16,7 @@ from msgspec.json import encode
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, Memo, map_lazily
 from mockserver.core.plan import Choice, Logprob
-from mockserver.core.tokens import Token, raw, spans, spell_token, token_id
+from mockserver.core.tokens import Token, encode_token, find_token_id, slice_tokens, spell_token
 
 Block = dict[str, Json]
 MANY_TOKENS = 1000  # tokens of a choice whose log probabilities are shown while they are sent
@@ -31,7 +31,7 @@ def make_logprobs_block(choice: Choice) -> Block | None:
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
     tokens = _list_tokens(logprobs)
     coming = iter(logprobs)
-    for span in spans(pieces, tokens):
+    for span in slice_tokens(pieces, tokens):
         some = islice(coming, span.stop - span.start)
         yield {"content": [_make_token_logprob(logprob) for logprob in some], "refusal": None}
 
@@ -77,12 +77,12 @@ def _show_token(logprob: Logprob) -> _WeighedToken:
     token = logprob.token
     if type(token) is str:
         return _WeighedToken(token, logprob.logprob, _BYTES[token], others)
-    return _WeighedToken(spell_token(token), logprob.logprob, [*raw(token)], others)
+    return _WeighedToken(spell_token(token), logprob.logprob, [*encode_token(token)], others)
 
 
 def _show_published(token: str, value: float) -> _Alternative:
     """Return the same of a token of a vocabulary, whose bytes need not be those of its text."""
-    return _Alternative(spell_token(token), value, [*raw(token)])
+    return _Alternative(spell_token(token), value, [*encode_token(token)])
 
 
 class _Bytes(Memo[str, list[int]]):
@@ -129,7 +129,7 @@ def group_by_piece(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> It
     """Yield for each piece of the text the tokens that end within it."""
     names = tokens.tokens if isinstance(tokens, LazySequence) else [logprob.token for _, logprob in tokens]
     coming = iter(tokens)
-    return (list(islice(coming, span.stop - span.start)) for span in spans(pieces, names))
+    return (list(islice(coming, span.stop - span.start)) for span in slice_tokens(pieces, names))
 
 
 def shape_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
@@ -158,13 +158,15 @@ def _make_legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoe
         "text_offset": [offset for offset, _ in tokens],
     }
     if shape.token_ids:
-        arrays["token_ids"] = [token_id(logprob.token) for _, logprob in tokens]
+        arrays["token_ids"] = [find_token_id(logprob.token) for _, logprob in tokens]
     return arrays
 
 
 def _write_legacy_name(token: str) -> str:
     """Spell a token that is no whole character as `bytes:...`."""
-    return f"bytes:{spell_token(token)}" if isinstance(token, Token) and raw(token) != token.encode() else token
+    return (
+        f"bytes:{spell_token(token)}" if isinstance(token, Token) and encode_token(token) != token.encode() else token
+    )
 
 
 def _list_top(logprob: Logprob) -> Mapping[str, float]:
@@ -177,11 +179,16 @@ def _make_content_token(offset: int, logprob: Logprob, shape: LogprobsShape) -> 
         "token": spell_token(logprob.token),
         "logprob": logprob.logprob,
         "sampling_logprob": logprob.logprob,
-        "bytes": list(raw(logprob.token)),
+        "bytes": list(encode_token(logprob.token)),
         "top_logprobs": [
-            {"token": spell_token(token), "logprob": value, "token_id": token_id(token), "bytes": list(raw(token))}
+            {
+                "token": spell_token(token),
+                "logprob": value,
+                "token_id": find_token_id(token),
+                "bytes": list(encode_token(token)),
+            }
             for token, value in top.items()
         ],
-        "token_id": token_id(logprob.token),
+        "token_id": find_token_id(logprob.token),
         "text_offset": offset,
     }

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, find_tokens, find_words
-from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weigh_pieces
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer, slice_tokens, weigh_pieces
 from mockserver.wire.logprobs import Block
 from mockserver.wire.renderer import Marks, Outline, Renderer
 from mockserver.wire.responses import (
@@ -215,7 +215,7 @@ class ItemStream(Struct, frozen=True):
         pieces = tuple(weigh_pieces(tokens, part.chunks))
         logprobs = [_drop_bytes(logprob) for logprob in content["logprobs"]]
         if logprobs:
-            ends = spans((piece for piece, _ in pieces), tokens)
+            ends = slice_tokens((piece for piece, _ in pieces), tokens)
             tails: Iterator[bytes] = (b',"logprobs":' + to_json(logprobs[span]) + b"}" for span in ends)
         else:
             tails = repeat(b',"logprobs":[]}')

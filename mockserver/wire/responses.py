@@ -23,7 +23,7 @@ from mockserver.core.plan import (
     ToolUse,
     Usage,
 )
-from mockserver.core.seal import Seal, claim, text_bytes
+from mockserver.core.seal import Seal, claim, encode_text
 from mockserver.wire.chat import pick
 from mockserver.wire.logprobs import Block, spread_logprobs
 
@@ -377,7 +377,7 @@ class _ItemBuilder(Struct, frozen=True):
         if self.layout.raw_reasoning:
             item["content"] = [{"type": "reasoning_text", "text": part.text}]
         if "reasoning.encrypted_content" in self.options.include:
-            sealed = claim(name.encode(), text_bytes(part.text))
+            sealed = claim(name.encode(), encode_text(part.text))
             item["encrypted_content"] = ENCRYPTED_CONTENT.close(sealed)
         return item
 

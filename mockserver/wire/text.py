@@ -15,7 +15,7 @@ from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, find_tokens
-from mockserver.core.tokens import spans, token_id, weigh_pieces
+from mockserver.core.tokens import find_token_id, slice_tokens, weigh_pieces
 from mockserver.wire.chat import DONE, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
     LogprobsShape,
@@ -245,11 +245,11 @@ def _join_texts(choice: Choice) -> str:
 
 
 def _list_token_ids(tokens: Sequence[str]) -> list[int]:
-    return [token_id(token) for token in tokens]
+    return [find_token_id(token) for token in tokens]
 
 
 def _pick_written_tokens(choice: Choice, shown: Sequence[str], tokens: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield for each piece the generated tokens that end within it: none for the echoed prompt."""
     if choice.echo:
         yield ()
-    yield from (tokens[span] for span in spans(shown[1:] if choice.echo else shown, tokens))
+    yield from (tokens[span] for span in slice_tokens(shown[1:] if choice.echo else shown, tokens))

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from mockserver.core.json import Json, write_canonical
-from mockserver.core.seal import CLAIM, Seal, claim, text_bytes
+from mockserver.core.seal import CLAIM, Seal, claim, encode_text
 
 Body = Mapping[str, Json]
 
@@ -35,7 +35,7 @@ class Prefix:
     def add(self, role: str, block: Body) -> None:
         """Add a block; neighbouring messages of one role are one."""
         if block["type"] in ("thinking", "redacted_thinking"):
-            self.thought = claim(text_bytes(str(block.get("signature") or block.get("data"))))
+            self.thought = claim(encode_text(str(block.get("signature") or block.get("data"))))
         elif block.get("text") != "":
             turn = "" if role == self._role else role
             self._role = role
@@ -81,7 +81,7 @@ def read_signature(signature: str) -> SignatureClaims | None:
 
 
 def claim_text(thinking: str) -> bytes:
-    return claim(text_bytes(thinking))
+    return claim(encode_text(thinking))
 
 
 def list_message_blocks(message: Body) -> list[Body]:

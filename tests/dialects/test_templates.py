@@ -19,7 +19,7 @@ from mockserver.core.validation import Validation
 from mockserver.delivery.script import join_frames
 from mockserver.dialects import discover
 from mockserver.dialects.compatible.hosts import HOSTS
-from mockserver.model.logprobs import logprobs
+from mockserver.model.logprobs import make_logprobs
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.renderer import Outline, Renderer
 from tests.dialects.conftest import Speaker
@@ -77,7 +77,7 @@ def weigh(choice: Choice, top: int, least: float | None) -> Choice:
     """Return a choice with log probabilities, of which the first is `least`, if stated."""
     texts = (choice.echo, *[part.text for part in choice.parts if isinstance(part, Text)])
     tokens = tuple([token for text in texts for token in split(text)])
-    found = logprobs(tokens, Seed().stream("logprobs"), top)
+    found = make_logprobs(tokens, Seed().stream("logprobs"), top)
     if least is not None:
         found = (*[replace(each, logprob=least, top=()) for each in found[:1]], *found[1:])
     return replace(choice, logprobs=found)

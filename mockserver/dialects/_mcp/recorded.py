@@ -15,7 +15,7 @@ from mockserver.core.call import Call
 from mockserver.core.frames import Frame, write_comment, write_event
 from mockserver.core.http import Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_messages import Message, is_response, read_message
 from mockserver.core.mcp_server import HANDSHAKES, LEGACY, META, MODERN, UNCACHED, McpRequest
 from mockserver.core.server_sent_events import find_data
@@ -96,4 +96,4 @@ def _read_table(value: Json) -> Message:
 
 _HANDSHAKE_KEYS = ("protocolVersion", "serverInfo", "supportedVersions", "_meta", "resultType", *UNCACHED)
 _CACHEABLE = frozenset(("tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read"))
-_LAST_ID = lazy_pattern(rb"^id:.*\r?\n", re.MULTILINE)
+_LAST_ID = compile_lazily(rb"^id:.*\r?\n", re.MULTILINE)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mockserver.config.source import suggest
 from mockserver.config.tables import Table
 from mockserver.config.validation_errors import validate_table
-from mockserver.core.action import POSITIONS, Faults, Position, Settable, options
+from mockserver.core.action import POSITIONS, Faults, Position, Settable, list_options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
@@ -173,7 +173,9 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
 
 
 def _counts_tokens(fault: Any) -> bool:
-    places = [getattr(fault, each.field) for each in options(type(fault)) if each.kind == "position"] if fault else []
+    places = (
+        [getattr(fault, each.field) for each in list_options(type(fault)) if each.kind == "position"] if fault else []
+    )
     return any(place.where == "after_tokens" for place in places)
 
 
@@ -197,7 +199,7 @@ def _check_table(name: str, fault: Any, stated: Json, context: CompileContext) -
 
 
 def _find_misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:
-    places = next((each.among for each in options(fault) if each.kind == "position"), ())
+    places = next((each.among for each in list_options(fault) if each.kind == "position"), ())
     wrong = next((key for key in stated if key in POSITIONS and key not in places), None)
     if wrong is None:
         return None
@@ -207,7 +209,7 @@ def _find_misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[
 
 def _make_fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
     fields: dict[str, Json] = {}
-    for each in options(fault):
+    for each in list_options(fault):
         if each.kind != "position":
             fields |= {each.field: given[each.field]} if each.field in given else {}
         elif place := next((key for key in given if key in POSITIONS), None):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import parse_answer
 from mockserver.cassettes.verify import find_misshapen
 from mockserver.core.http import HttpRequest
 from mockserver.core.validation import Validation
@@ -61,7 +61,7 @@ def test_a_chat_says_the_same_plain_and_streamed(name: str) -> None:
 def test_recordings_are_whole(name: str) -> None:
     plain, streamed = (episode(SERVER, URL, request(name, stream=stream)) for stream in (False, True))
     assert [list(find_misshapen(each)) for each in (plain, streamed)] == [[], []]
-    one, other = (parse_response(each.reply, each.format) for each in (plain, streamed))
+    one, other = (parse_answer(each) for each in (plain, streamed))
     assert one.choices == other.choices
 
 
@@ -100,7 +100,7 @@ def test_parts_of_a_message_are_read() -> None:
         {"role": "user", "content": [{"type": "document_url", "document_url": "https://a.example/b.pdf"}]},
     ]
     http = HttpRequest("POST", URL, body=json.dumps({"model": "m", "messages": messages}).encode())
-    first, second, third = discover()["mistral"].operations[0].call(http, Validation.PUBLISHED).messages
+    first, second, third = discover()["mistral"].operations[0].read_call(http, Validation.PUBLISHED).messages
     assert (first.text, first.parts) == ("See", ({"type": "image_url", "image_url": {"url": "data:x"}},))
     assert (second.text, second.parts) == ("I see.", ())
     assert third.parts[0]["type"] == "file"

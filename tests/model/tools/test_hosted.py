@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item, Text
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import mentions
-from mockserver.model.auto import auto
+from mockserver.model.arguments import find_mentions
+from mockserver.model.auto import answer_as_model
 from mockserver.model.hosted import limit_to_choice, list_allowed, make_hosted_use, write_free_text
 from mockserver.wire.responses import ResponseOptions, make_hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
@@ -60,7 +60,9 @@ def test_searches_are_for_what_is_asked(kind: str, text: str, query: str) -> Non
 )
 def test_what_is_new_is_searched_and_the_answer_names_its_source(text: str, searches: bool) -> None:
     offered = Tool("web_search", kind="web_search", options={"type": "web_search"})
-    *uses, answer = auto(replace(call(text, tool_choice=ToolChoice("auto")), tools=(offered,)), Seed(1), {}).parts
+    *uses, answer = answer_as_model(
+        replace(call(text, tool_choice=ToolChoice("auto")), tools=(offered,)), Seed(1), {}
+    ).parts
     assert [use.kind for use in uses if isinstance(use, Item)] == ["web_search_call"] * searches
     assert isinstance(answer, Text)
     assert [note["type"] for note in answer.annotations] == ["url_citation"] * searches
@@ -282,9 +284,9 @@ TOOL = Tool("run_code", kind="custom")
     ],
 )
 def test_it_is_what_was_said_for_it(said: str, text: str) -> None:
-    assert write_free_text(TOOL, mentions(said), Seed()) == text
+    assert write_free_text(TOOL, find_mentions(said), Seed()) == text
 
 
 def test_a_grammar_is_kept() -> None:
     ruled = Tool("pick", kind="custom", grammar=("regex", "red|green"))
-    assert write_free_text(ruled, mentions("make it green"), Seed()) == "green"
+    assert write_free_text(ruled, find_mentions("make it green"), Seed()) == "green"

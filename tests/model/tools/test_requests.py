@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 
 
@@ -36,7 +36,7 @@ def calls(prompt: str, *tools: Tool, later: tuple[Message, ...] = ()) -> list[tu
     rules, _, said = prompt.rpartition(" ¦ ")
     messages = [Message("system", rules)] if rules else []
     asked = call(*messages, Message("user", said), *later, tool_choice=ToolChoice("auto"))
-    parts = auto(replace(asked, tools=tools), Seed("5"), {}).parts
+    parts = answer_as_model(replace(asked, tools=tools), Seed("5"), {}).parts
     return [(part.call.name, json.loads(part.call.arguments)) for part in parts if isinstance(part, ToolUse)]
 
 
@@ -112,7 +112,7 @@ def test_a_final_answer_takes_its_values_from_the_results() -> None:
     properties = {"origin": {"type": "string"}, "destination": {"type": "string"}, "price": {"type": "number"}}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     asked = call(Message("user", "Plan a trip"), *SEARCHED, response_format="json_schema", schema=schema)
-    (part,) = auto(asked, Seed("1"), {}).parts
+    (part,) = answer_as_model(asked, Seed("1"), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == {"origin": "Berlin", "destination": "Lisbon", "price": 120}
 
@@ -127,7 +127,7 @@ def test_a_final_answer_takes_its_values_from_the_results() -> None:
 def test_values_of_an_answer(said: str, values: dict[str, Any]) -> None:
     kinds = {name: {"type": "string" if isinstance(value, str) else "number"} for name, value in values.items()}
     schema = {"type": "object", "properties": kinds, "required": list(values)}
-    (part,) = auto(call(said, response_format="json_schema", schema=schema), Seed("1"), {}).parts
+    (part,) = answer_as_model(call(said, response_format="json_schema", schema=schema), Seed("1"), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == values
 

@@ -97,7 +97,7 @@ class InputBuffer:
         self._answered = self.position + length
 
     def take_silence(self) -> Silence | None:
-        """Take the sound since the last answer, if nobody spoke in it for as long as the session waits; else return None."""
+        """Take the sound since the last answer, if nobody has spoken for as long as the session waits; or None."""
         timeout = (self._stated["turn_detection"] or {}).get("idle_timeout_ms")
         if timeout is None or self._answered is None or self.speech is not None:
             return None

@@ -233,7 +233,7 @@ class SocketSession:
         raise NotImplementedError
 
     async def _take_all(self) -> int | None:
-        """Take the messages of the client. Return the code to close the connection with; None if the client has left."""
+        """Take the messages of the client. Return the code to close the connection with; None if it has left."""
         while True:
             left = MAX_SESSION - (self.responder.live.now() - self._began)
             try:

@@ -118,7 +118,7 @@ def read_kind(node: Node, what: str, kinds: Mapping[str, tuple[str, ...]]) -> st
         raise Refused(f"{what} needs exactly one of {', '.join(kinds)}", node.spot)
     for key in node.value:
         if key != found[0] and key not in kinds[found[0]]:
-            raise Refused(f'{what} has no "{key[:60]}"', node.key_spot(key))
+            raise Refused(f'{what} has no "{key[:60]}"', node.find_key_spot(key))
     return found[0]
 
 

@@ -320,7 +320,7 @@ def _read_table(node: Node, what: str, known: tuple[str, ...], needed: tuple[str
         raise Refused(f"{what} must be a table", node.spot)
     for key in node.value:
         if key not in known:
-            raise Refused(f'{what} has no "{key[:60]}"{did_you_mean(key, known)}', node.key_spot(key))
+            raise Refused(f'{what} has no "{key[:60]}"{did_you_mean(key, known)}', node.find_key_spot(key))
     for key in needed:
         if key not in node.value:
             raise Refused(f'{what} needs "{key}"; was the file cut off?', node.spot)

@@ -306,7 +306,7 @@ class HostedAnswer:
 
 
 def _find_server(servers: Sequence[HostedServer], made: ToolCall) -> HostedServer | None:
-    """Return the server that has the tool of a call: a defined one, else one that may have it, best one that names it."""
+    """Return the server that has the tool of a call: a defined one, else one that may have it and lists it."""
     able = [each for each in servers if each.find_tool(made.name) is not None]
     return min(able, key=lambda each: (not each.is_defined, each.connector.allowed is None), default=None)
 

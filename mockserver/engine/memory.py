@@ -89,7 +89,7 @@ class Memory(Struct, frozen=True):
         return plan
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
-        """Keep an answer by its id; the first `polls` look-ups find one of the background in progress, unless it streams."""
+        """Keep an answer by its id. One of the background that does not stream is in progress for `polls` look-ups."""
         polls = self.polls if call.options.background and not call.stream else 0
         stored = _make_stored(call, answer, polls=polls)
         if (kept := self.store.put(call.http.namespace, stored.key, stored, size=stored.size)) is not None:

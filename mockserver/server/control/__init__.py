@@ -1,4 +1,8 @@
-"""The control API: calls, rules, cassettes and state of a running server, as JSON; `access` guards it."""
+"""The control API: calls, rules, cassettes and state of a running server, as JSON; `access` guards it.
+
+It has 29 operations at 23 paths, of about 100 lines each. Of its 3,200 lines 1,200 show calls, masked and explained
+(`calls`, `rows`, `detail`, `media`, `copies`), and 300 make one answer of those of several servers.
+"""
 
 import re
 from collections.abc import Mapping

@@ -157,7 +157,7 @@ def make_answer_reply(
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
-        body = renderer.body(answer, options)
+        body = renderer.render_body(answer, options)
         own_reply = make_json_reply(
             200, body, lines="", headers=answer.headers, tokens=answer.weight, json_type=json_type
         )

@@ -113,7 +113,7 @@ class OpenAIApi(Struct, frozen=True):
         """Return the operations on stored chats and responses."""
 
         def complete(call: Call, answer: Answer) -> dict[str, Any]:
-            return self.chat.body(answer, call.options)
+            return self.chat.render_body(answer, call.options)
 
         responses = StoredResponses(
             self.dialect,

@@ -46,6 +46,7 @@ TOKENS_PER_MINUTE = 1_000_000
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request: that in `api-key`, or a bearer token."""
     return (http.header("api-key") or "").strip() or read_bearer(http)
 
 
@@ -82,7 +83,7 @@ def _write_lines(http: HttpRequest, call: Call | None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _rate_limit_lines(tokens: int) -> str:
+def _write_rate_limit_lines(tokens: int) -> str:
     return (
         f"x-ratelimit-remaining-requests: {REQUESTS_LEFT}\r\n"
         f"x-ratelimit-remaining-tokens: {max(TOKENS_PER_MINUTE - tokens, 0)}\r\n"
@@ -205,7 +206,7 @@ API = OpenAIApi(
     text=TextRenderer(TEXT_LAYOUT),
     read_url_fields=_read_deployment,
     lines=_write_lines,
-    rate_limits=_rate_limit_lines,
+    rate_limits=_write_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 _DEPLOYMENT_OPERATIONS = (

@@ -82,9 +82,9 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     given = parsed["input"]
     return make_embedding_call(
         http,
-        NAME,
         body,
-        [_read_input(each) for each in ([given] if isinstance(given, str) else given)],
+        dialect=NAME,
+        inputs=[_read_input(each) for each in ([given] if isinstance(given, str) else given)],
         model=parsed["model"],
         meaning={key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None},
         dimensions=parsed.get("dimensions"),
@@ -106,16 +106,16 @@ _BOOKKEEPING = frozenset(("embedding_type", "encoding_format"))
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     kind = call.raw.get("embedding_type") or call.raw.get("encoding_format") or "float"
     usage = {"total_tokens": outcome.prompt_tokens, "prompt_tokens": outcome.prompt_tokens}
-    return make_embedding_reply(call, outcome, find_writer(kind), usage)
+    return make_embedding_reply(call, outcome, write=find_writer(kind), usage=usage)
 
 
 def _render_ranking(call: Call, outcome: Ranking) -> Reply:
-    shown = (lambda at: {"text": call.documents[at]}) if wants_documents(call.raw) else None
+    find_document = (lambda at: {"text": call.documents[at]}) if wants_documents(call.raw) else None
     body = {
         "model": outcome.model,
         "object": "list",
         "usage": {"total_tokens": outcome.prompt_tokens},
-        "results": list_ranked(outcome, show_ranked, shown),
+        "results": list_ranked(outcome, show_ranked, find_document),
     }
     return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 

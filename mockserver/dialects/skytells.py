@@ -28,6 +28,7 @@ NAME = "skytells"
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request: that in `x-api-key`, or a bearer token."""
     return (http.header("x-api-key") or "").strip() or read_bearer(http)
 
 

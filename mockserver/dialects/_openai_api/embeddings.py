@@ -94,9 +94,9 @@ def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, 
     prompts = parse_prompts(parsed["input"])
     call = make_embedding_call(
         http,
-        dialect,
         body,
-        [Message("user", prompt.text) for prompt in prompts],
+        dialect=dialect,
+        inputs=[Message("user", prompt.text) for prompt in prompts],
         model=parsed.get("model") or "",
         meaning={key: body[key] for key in body if key not in _BOOKKEEPING},
         dimensions=parsed.get("dimensions"),

@@ -58,9 +58,9 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
     return make_embedding_call(
         http,
-        NAME,
         body,
-        messages,
+        dialect=NAME,
+        inputs=messages,
         model=name,
         meaning={**meaning, "model": name},
         dimensions=parsed.get("output_dimension"),

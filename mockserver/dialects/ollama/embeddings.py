@@ -73,9 +73,9 @@ def _make_call(http: HttpRequest, body: Any, *, parsed: Any, texts: list[str]) -
     model = parsed.get("model") or ""
     return make_embedding_call(
         http,
-        NAME,
         body,
-        [Message("user", text) for text in texts],
+        dialect=NAME,
+        inputs=[Message("user", text) for text in texts],
         model=model,
         meaning={"model": model, **({"dimensions": size} if size else {})},
         dimensions=size,

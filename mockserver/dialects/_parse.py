@@ -4,7 +4,7 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from jiter import from_json
 from msgspec import Struct
@@ -156,13 +156,18 @@ _LEAST_DEEP = 2 * MAX_DEPTH  # characters
 Read = TypeVar("Read")
 
 
-def find_usual(read: Callable[[Body], Read]) -> tuple[Read, frozenset[str]]:
-    """Return what a function reads of an empty body, and the fields for which it looks.
+class UsualReading(NamedTuple, Generic[Read]):
+    """What a function reads of bodies that have none of these fields."""
 
-    It returns an equal value for each body that has none of these fields.
-    """
+    value: Read
+    fields: frozenset[str]
+
+
+def find_usual(read: Callable[[Body], Read]) -> UsualReading[Read]:
+    """Return what a function reads of an empty body, and the fields for which it looks."""
     noting = _NotingBody()
-    return read(noting), frozenset(noting.wanted)
+    value = read(noting)
+    return UsualReading(value, frozenset(noting.wanted))
 
 
 class _NotingBody(dict[str, Json]):

@@ -61,7 +61,7 @@ class OpenAIApi(Struct, frozen=True):
 
         def render(call: Call, outcome: Answer) -> Reply:
             return make_answer_reply(
-                outcome, self.chat, call.options, self._answer_lines(call, outcome), stream=call.stream
+                outcome, self.chat, call.options, self._write_answer_lines(call, outcome), stream=call.stream
             )
 
         parse = self._refer_after(parser.parse)
@@ -73,7 +73,7 @@ class OpenAIApi(Struct, frozen=True):
 
         def render(call: Call, outcome: Answer) -> Reply:
             options = make_completion_options(call)
-            lines = self._answer_lines(call, outcome)
+            lines = self._write_answer_lines(call, outcome)
             return make_answer_reply(outcome, self.text, options, lines, stream=call.stream)
 
         return Operation("completions", "POST", "/completions", parse=parse, render=render)
@@ -95,7 +95,9 @@ class OpenAIApi(Struct, frozen=True):
         """Return the operation that creates a response."""
 
         def render(call: Call, outcome: Answer) -> Reply:
-            return make_responses_reply(call, outcome, renderer=RESPONSES, lines=self._answer_lines(call, outcome))
+            return make_responses_reply(
+                call, outcome, renderer=RESPONSES, lines=self._write_answer_lines(call, outcome)
+            )
 
         return Operation(
             "responses",
@@ -125,7 +127,7 @@ class OpenAIApi(Struct, frozen=True):
         chats = make_stored_chat_operations(self.dialect, completion=complete, lines=self.lines, refuse=refuse)
         return (*responses.make_operations(), *chats)
 
-    def _answer_lines(self, call: Call, answer: Answer) -> str:
+    def _write_answer_lines(self, call: Call, answer: Answer) -> str:
         return self.lines(call.http, call) + self.rate_limits(answer.usage.prompt)
 
     def _refer_after(self, parse: Parse) -> Parse:

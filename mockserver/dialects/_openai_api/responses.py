@@ -282,7 +282,7 @@ class ResponsesRequest(Struct, frozen=True, dict=True):
     @lazy_property
     def conflicting(self) -> frozenset[str]:
         """The fields to which a conflict is possible: a body that has none of them is not checked for any."""
-        return find_usual(lambda body: [*self.conflicts(body)])[1]
+        return find_usual(lambda body: [*self.conflicts(body)]).fields
 
 
 def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Validation) -> Call:

@@ -383,7 +383,7 @@ TOGETHER = ErrorStyle(
 # -- Cerebras (https://inference-docs.cerebras.ai/support/error)
 
 
-def _flatten(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
+def _flatten_error(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     return _show_error(error)
 
 
@@ -430,7 +430,7 @@ CEREBRAS = ErrorStyle(
         "quota": "Tokens per day limit exceeded - too many tokens processed.",
         "overloaded": "We're experiencing high traffic right now! Please try again soon.",
     },
-    render=_flatten,
+    render=_flatten_error,
     word=_word_as_cerebras,
     end_stream=_end_cerebras,
 )
@@ -512,7 +512,7 @@ VLLM = ErrorStyle(
 # -- LM Studio (https://lmstudio.ai/docs)
 
 
-def _say_only(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
+def _show_message_only(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     return {"error": error.message}
 
 
@@ -529,7 +529,7 @@ LMSTUDIO = ErrorStyle(
         "route_not_found": "Unexpected endpoint or method. ({method} {path})",
         "method_not_allowed": "Unexpected endpoint or method. ({method} {path})",
     },
-    render=_say_only,
+    render=_show_message_only,
 )
 
 _POOR = ErrorRow(status=402, kind="insufficient_quota", code="insufficient_quota")

@@ -48,13 +48,13 @@ TOKENS_GENERATED = 120_000  # in a minute
 
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
-    lines = _answer_lines(call, outcome)
+    lines = _write_answer_lines(call, outcome)
     options = make_completion_options(call, outcome)
     return make_answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
-    return make_answer_reply(outcome, _CHAT, call.options, _answer_lines(call, outcome), stream=call.stream)
+    return make_answer_reply(outcome, _CHAT, call.options, _write_answer_lines(call, outcome), stream=call.stream)
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
@@ -65,7 +65,7 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     return make_embeddings_reply(outcome, call.raw.get("encoding_format"), write_request_id(call.http, call))
 
 
-def _answer_lines(call: Call, answer: Answer) -> str:
+def _write_answer_lines(call: Call, answer: Answer) -> str:
     own = write_request_id(call.http, call) + _count_tokens_left(answer.usage.prompt, answer.usage.completion)
     if call.stream:
         return own

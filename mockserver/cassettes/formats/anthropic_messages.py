@@ -61,7 +61,7 @@ def write_input(arguments: Json) -> str:
 
 
 def read_message_events(found: Sequence[Event]) -> ParsedResponse:
-    """Return a streamed message: its blocks with what was added to each, and what the last events say."""
+    """Return a streamed message: its blocks, each with its deltas, and the fields of the last events."""
     message = dict[str, Json]()
     blocks = dict[int, dict[str, Json]]()
     usage = dict[str, Json]()

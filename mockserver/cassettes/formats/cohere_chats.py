@@ -47,7 +47,7 @@ def _read_cohere_call(call: Table) -> ParsedToolCall:
 
 
 def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
-    """Return a streamed message: its blocks and calls with what was added to each, and what the last event says."""
+    """Return a streamed message: its blocks and calls, each with its deltas, and the fields of the last event."""
     if any("event_type" in event.table for event in found):
         return _read_old_cohere_events(found)
     blocks = dict[int, dict[str, Json]]()
@@ -86,7 +86,7 @@ def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
 
 
 def _read_old_cohere_events(found: Sequence[Event]) -> ParsedResponse:
-    """Return a streamed answer of v1, whose last event has the whole of it; the pieces of one that broke off."""
+    """Return a streamed answer of v1: all of it is in the last event; of one that broke off, its pieces."""
     pieces = "".join(read_text(event.table.get("text")) for event in found)
     ended = next((event.table for event in found if event.table.get("event_type") == "stream-end"), {})
     whole = {"text": pieces, "finish_reason": ended.get("finish_reason"), **read_table(ended.get("response"))}

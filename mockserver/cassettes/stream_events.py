@@ -52,4 +52,5 @@ def end_stream(read: ParsedResponse, found: Sequence[Event], *, complete: bool, 
 
 
 def find_error(found: Sequence[Event]) -> Json:
+    """Return the first error that events report."""
     return next((event.error for event in found if event.error is not None), None)

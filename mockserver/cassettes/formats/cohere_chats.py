@@ -25,8 +25,7 @@ def _read_cohere_chat(body: Table) -> ParsedResponse:
     if "message" not in body:
         message = {**body, "content": [{"type": "text", "text": body.get("text")}]}
     parts = [ParsedPart("text", text)] if (text := read_text(message.get("tool_plan"))) else []
-    for block in read_rows(message.get("content")):
-        parts += [part for part in read_block(block) if part.text]
+    parts += [part for part in map(read_block, read_rows(message.get("content"))) if part.text]
     parts += [ParsedPart("call", call=_read_cohere_call(call)) for call in read_rows(message.get("tool_calls"))]
     stopped = read_text(body.get("finish_reason"))
     finish = (

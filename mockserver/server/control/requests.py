@@ -132,6 +132,7 @@ class RefusedError(Exception):
 
 
 def make_json_response(content: Json, status: int = 200) -> Response:
+    """Return a response of JSON, in lines; halves of surrogate pairs, which UTF-8 cannot write, become escapes."""
     return Response(
         _write_text(content).encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json"
     )

@@ -11,7 +11,7 @@ import certifi
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.house.warm import warm
+from tests.house.warm import start_warm
 from tests.kit.programs import PROGRAMS, missing_programs, needed_by
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()  # how many tests need each program that is missing
@@ -136,7 +136,7 @@ def update(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of programs that are started before they are asked for."""
-    with warm(tmp_path_factory.mktemp("warm")) as found:
+    with start_warm(tmp_path_factory.mktemp("warm")) as found:
         yield found
 
 

@@ -13,7 +13,7 @@ import pytest
 from mockserver import __version__
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.json_schema import make_rules_schema
-from tests.house.pages import blocks
+from tests.house.pages import find_blocks
 from tests.kit.npm import PACKAGES, installed
 from tests.kit.programs import find_program
 
@@ -120,7 +120,7 @@ def install(example: str, project: Path) -> None:
 @pytest.mark.needs("node")
 def test_the_tests_of_the_guide_pass(tmp_path: Path) -> None:
     guide = PACKAGE.parents[1] / "docs" / "guides" / "javascript-and-others.md"
-    for block in blocks(guide.read_text(encoding="utf-8")):
+    for block in find_blocks(guide.read_text(encoding="utf-8")):
         if block.language == "js" and block.title:
             (tmp_path / block.title).write_text(block.body, encoding="utf-8")
     install("vitest", tmp_path)

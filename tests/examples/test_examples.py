@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import examples
+from tests.house.pages import find_examples
 from tests.kit.guides import EXAMPLES, PAGES, followed, guide
 
 ELSEWHERE = {"coding-agents", "langchain"}  # run by tests/agents and tests/frameworks, where those programs are
@@ -23,7 +23,7 @@ def test_an_example_is_run_by_its_guide(name: str) -> None:
 
 
 def test_every_guide_has_an_example() -> None:
-    assert {name for page in PAGES.rglob("*.md") for name in examples(page.read_text())} <= NAMES
+    assert {name for page in PAGES.rglob("*.md") for name in find_examples(page.read_text())} <= NAMES
 
 
 def test_a_file_that_differs_from_the_example_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ class Document(Struct, frozen=True):
         what JSON lacks.
         """
         try:
-            to_json(data)  # what is no circle can be walked
+            to_json(data)  # without a circle it can be walked
             plain = from_json(to_json(_order_sets(data)))
         except (PydanticSerializationError, ValueError) as error:
             words = f"JSON cannot hold a value of this: {error}; use texts, numbers, booleans, lists and tables"
@@ -118,7 +118,7 @@ def read_to_end(file: IO[bytes]) -> bytes:
 
 
 def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
-    """Read the YAML document in `text`, of at most so many values; an empty one has the data None.
+    """Read the YAML document in `text`, which may have `most` values; an empty one has the data None.
 
     Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """

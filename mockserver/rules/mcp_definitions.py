@@ -442,7 +442,7 @@ def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
 
 
 def find_output_mistake(tool: McpTool, value: Json) -> str | None:
-    """Return why a value is no output of a tool, or None if it is one."""
+    """Return why a tool cannot return a value, or None if it can."""
     return None if tool.output is None else _find_mistake(tool.output, value)
 
 

@@ -173,7 +173,7 @@ class McpMock(Assertions):
             raise
 
     def _serve(self) -> McpServer:
-        """Serve what is declared, with what files say; return that. Raises RuleError."""
+        """Give clients the server with what is declared and what files say, and return it. Raises RuleError."""
         table = {each: list(entries.values()) for each, entries in self._declared.items()}
         document = Document.from_place({"mcp": {self.name: {**self._settings, **table}}}, find_caller())
         mistakes = Mistakes(document)

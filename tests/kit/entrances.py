@@ -177,7 +177,7 @@ class Entrances:
 def _heard(live: Live, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> Heard:
     fields = tuple((name.lower(), value) for name, value in headers if name.lower() not in FRAMING)
     row = live.journal.find(live.journal.last)
-    return Heard(status, fields, body, () if row is None else _told(row))  # a look at the root is no call
+    return Heard(status, fields, body, () if row is None else _told(row))  # a look at the root is not a call
 
 
 def _told(row: Row) -> tuple[object, ...]:

@@ -63,11 +63,11 @@ def watched() -> Watch:
 
 def covered() -> Coverage:
     """What that comes to."""
-    return watched().coverage("/project")
+    return watched().compute_coverage("/project")
 
 
 def told(watch):
-    files = watch.coverage("/w").files
+    files = watch.compute_coverage("/w").files
     return [(file.name, entry.line, entry.label, entry.hits) for file in files for entry in file.entries]
 
 
@@ -115,11 +115,11 @@ def test_an_answer_to_several_prompts_is_one_of_each_of_its_rules():
 
 def test_what_other_processes_saw_is_added():
     both = Watch()
-    both.merge(json.loads(json.dumps(watched().as_dict())))
-    assert both.coverage("/project") == covered()
-    both.merge(watched().as_dict())
+    both.merge(json.loads(json.dumps(watched().export())))
+    assert both.compute_coverage("/project") == covered()
+    both.merge(watched().export())
     twice = [2 * entry.hits for entry in covered().entries]
-    assert [entry.hits for entry in both.coverage("/project").entries] == twice
+    assert [entry.hits for entry in both.compute_coverage("/project").entries] == twice
 
 
 def test_parts_of_an_unused_rule_are_not_listed():

@@ -47,7 +47,7 @@ class ImmediateDriver(Driver):
         return await pass_on(work)
 
     async def meet(self, yielded: object) -> object:
-        """Return what yielded work returns; None for None. Raises RuntimeError for a future, which needs an event loop."""
+        """Return what yielded work returns, or None for None. Raises RuntimeError for a future, as there is no loop."""
         if yielded is None:
             return None
         if callable(yielded):

@@ -102,7 +102,9 @@ class RuleCoverage:
         """Write the reports, and list unused rules."""
         terminalreporter.ensure_newline()
         for kind, path in self._reports:
-            _write_report(terminalreporter, kind, path, self._watch.compute_coverage(str(config.rootpath)))
+            _write_report(
+                terminalreporter, kind, path=path, coverage=self._watch.compute_coverage(str(config.rootpath))
+            )
         if unused := self._list_unused_rules(config):
             failing = self._unused == "fail"
             were = "was" if len(unused) == 1 else "were"

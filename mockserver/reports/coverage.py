@@ -136,7 +136,7 @@ class Watch:
         hits = self._count_hits()
         found: dict[tuple[bool, str], list[Entry]] = {}
         for (path, line, column), rules in sorted(self._places.items(), key=lambda each: each[0]):
-            found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column, hits))
+            found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column=column, hits=hits))
         files = (
             FileCoverage(path, _shorten_path(path, root), declared=declared, entries=tuple(entries))
             for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])

@@ -156,7 +156,7 @@ class McpMock(Assertions):
         stated = {_FIELDS.get(key, key): getattr(made, _FIELDS.get(key, key)) for key in self._settings}
         if "changes" in stated and "sessions" not in stated:
             stated["sessions"] = made.sessions
-        return replace(server.apply(McpChange(0, made.tools, made.resources, made.prompts)), **stated)
+        return replace(server.apply(McpChange(0, made.tools, resources=made.resources, prompts=made.prompts)), **stated)
 
     def _serves(self, call: Call) -> bool:
         return call.mcp is not None and call.mcp.server == self.name

@@ -479,7 +479,7 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
         yield compile_tool_use(call, cut, context.at("tool_calls", index), before=before)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
-        yield from _compile_part(part, find_cut(chunks), notes, context.at("parts", index))
+        yield from _compile_part(part, find_cut(chunks), notes=notes, context=context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they belong to the first text
 
@@ -515,7 +515,7 @@ def _compile_part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileCo
     if len(part.model_fields_set - {"chunks"}) != 1:
         context.refuse("a part needs exactly one of reasoning, text, refusal, tool_call and item")
         return
-    made = tuple(_compile_part_content(part, cut, notes, context))
+    made = tuple(_compile_part_content(part, cut, notes=notes, context=context))
     if isinstance(part.chunks, list):
         _check_pieces(part.chunks, gather(made), context.at("chunks"))
     yield from made

@@ -203,7 +203,7 @@ def _rate_clauses(choices: Sequence[Sequence[Clause]]) -> Mapping[Clause, Clause
         weight = _weigh(clause)
         shared = sum([sharers[key] + _FEW_CONDITIONS * key.place.field.costly for key in clause])
         fewest_readers = min([readers[field] for field in _list_fields(clause)])
-        costs[clause] = ClauseCost(shared, -fewest_readers, -weight.shortest, not weight.is_quick)
+        costs[clause] = ClauseCost(shared, -fewest_readers, minus_length=-weight.shortest, is_slow=not weight.is_quick)
     return costs
 
 

@@ -137,7 +137,7 @@ def require_calls(number: int) -> Condition:
     return All(tuple(_parse_tests(_CALLS, {"gte": number}, lambda message, path: None)))
 
 
-_CALLS = Field("calls of the MCP server", "number", lambda call: 0 if call.mcp is None else call.mcp.calls, "")
+_CALLS = Field("calls of the MCP server", "number", read=lambda call: 0 if call.mcp is None else call.mcp.calls, doc="")
 
 
 def _parse_tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.house.pages import Reader, blank_examples
 from tests.house.warm import start_warm
-from tests.kit.guides import followed
+from tests.kit.guides import follow_guide
 
 pytestmark = pytest.mark.timeout(400)  # a new process for each framework
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "frameworks.md"
@@ -31,5 +31,5 @@ def test_page_is_true(tmp_path: Path, programs: Path) -> None:
 
 
 def test_guide_is_true(tmp_path: Path, programs: Path) -> None:
-    wrong = followed("langchain", tmp_path, programs=programs)
+    wrong = follow_guide("langchain", tmp_path, programs=programs)
     assert not wrong, "\n".join(wrong)

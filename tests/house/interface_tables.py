@@ -31,21 +31,21 @@ def _list_routes() -> str:
 
 def _describe_route(route: openapi.Route) -> Sequence[str]:
     request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
-    taken = [f"`?{name}`: {words}" for name, words in openapi.query_of(route).items() if name != "namespace"]
+    taken = [f"`?{name}`: {words}" for name, words in openapi.describe_query(route).items() if name != "namespace"]
     if route.view is calls.list_calls:
         taken = ["[filters](#see-the-retries)"]
-    return request, route.words, "; ".join([*taken, *openapi.body_of(route)])
+    return request, route.words, "; ".join([*taken, *openapi.describe_body(route)])
 
 
 def _list_filters() -> str:
     route = next(route for route in openapi.routes() if route.view is calls.list_calls)
-    rows = [(f"`{name}`", words) for name, words in openapi.query_of(route).items() if name != "namespace"]
+    rows = [(f"`{name}`", words) for name, words in openapi.describe_query(route).items() if name != "namespace"]
     return write_table(("parameter", "which calls, or what of them"), rows)
 
 
 def _make_field_table(struct: type[Any]) -> Callable[[], str]:
     """Return what writes the described fields of an answer of the control API."""
-    return lambda: write_table(("field", "contents"), openapi.described_fields(struct))
+    return lambda: write_table(("field", "contents"), openapi.list_described_fields(struct))
 
 
 def _list_commands() -> str:

@@ -20,7 +20,7 @@ def guide(example: str) -> tuple[Path, str]:
     return own, own.read_text()
 
 
-def followed(example: str, folder: Path, **reader: Any) -> list[str]:
+def follow_guide(example: str, folder: Path, **reader: Any) -> list[str]:
     """What does not come out as the page says."""
     _, page = guide(example)
     left_behind = ignore_patterns("__pycache__", ".*_cache")

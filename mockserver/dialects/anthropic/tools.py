@@ -170,13 +170,11 @@ def _make_object(required: str, description: str = "", **properties: Json) -> Sc
 
 def _make_choice(name: str, needed: Mapping[str, str], description: str, properties: Schema) -> Schema:
     """Return the input of a tool that does one of several things: a property names it, and decides which it needs."""
-    cases = [
-        _make_object(
-            f"{name} {others}", **{name: {"const": choice}}, **{each: properties[each] for each in others.split()}
-        )
-        for choice, others in needed.items()
-    ]
-    return {**_make_object(name, description, **{name: {"type": "string", "enum": list(needed)}}), "anyOf": cases}
+    cases: list[Schema] = []
+    for choice, others in needed.items():
+        case = {name: {"const": choice}, **{each: properties[each] for each in others.split()}}
+        cases.append({"properties": case, "required": [*case]})
+    return {**_make_object(name, description, **{name: {"type": "string", "enum": [*needed]}}), "anyOf": cases}
 
 
 _TEXT = {"type": "string"}

@@ -16,6 +16,7 @@ Schema = Mapping[str, Json]
 
 
 def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
+    """Yield the tools that an answer can call; a toolset is its members."""
     for tool in tools:
         kind = "custom" if tool.get("type") is None else tool["type"]
         name = tool.get("name")
@@ -34,6 +35,7 @@ def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
 
 
 def read_tool_choice(choice: Body) -> ToolChoice:
+    """Return Anthropic's choice of tools in the words of chats."""
     return ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ())
 
 
@@ -48,7 +50,7 @@ _HOSTED = {
 
 
 def list_connectors(body: Body) -> Iterator[McpConnector]:
-    """Yield the servers of a request, each with what its toolset says of its tools."""
+    """Yield the servers of a request, each with the tools that its toolset allows."""
     tools = [tool for tool in _list_tables(body.get("tools")) if tool.get("type") == "mcp_toolset"]
     toolsets = {str(tool.get("mcp_server_name")): tool for tool in tools}
     for server in _list_tables(body.get("mcp_servers")):
@@ -67,8 +69,8 @@ def list_connectors(body: Body) -> Iterator[McpConnector]:
 
 
 def _select_tools(toolset: Body | None, configuration: Json) -> tuple[Json, tuple[str, ...]]:
-    """Return the names of the only tools that are on, None if all are, and those of tools that are off."""
-    if toolset is None:  # the first version of the connector has none
+    """Return the names of the tools that are on (None: all but the others), and of those that are off."""
+    if toolset is None:  # the first version of the connector knows no toolsets
         return (configuration.get("allowed_tools") if isinstance(configuration, Mapping) else None), ()
     configs = toolset.get("configs")
     by_name = configs if isinstance(configs, Mapping) else {}
@@ -93,16 +95,17 @@ def make_usable_schema(schema: Schema) -> Schema:
     """
     if _KEYWORDS.isdisjoint(schema):
         return {"type": "object"}
-    return _restore_schema(schema) if _mentions(schema) else schema
+    return _restore_schema(schema) if _has_constraints(schema) else schema
 
 
-def _mentions(schema: Json) -> bool:
+def _has_constraints(schema: Json) -> bool:
+    """Return whether a description anywhere in a schema may end with constraints in braces."""
     if isinstance(schema, dict):
-        said = schema.get("description")
-        if isinstance(said, str) and said.endswith("}"):
+        description = schema.get("description")
+        if isinstance(description, str) and description.endswith("}"):
             return True
         schema = schema.values()
-    return any(isinstance(inner, _NESTED) and _mentions(inner) for inner in schema)
+    return any(isinstance(inner, _NESTED) and _has_constraints(inner) for inner in schema)
 
 
 _NESTED = (dict, list)
@@ -114,12 +117,10 @@ def _restore_schema(schema: Json) -> Json:
             return [_restore_schema(each) for each in schema]
         case Mapping():
             whole = {key: value if key in _DATA else _restore_schema(value) for key, value in schema.items()}
-            said = schema.get("description")
-            return (
-                {**_describe_constraints(said, schema), **whole}
-                if isinstance(said, str) and said.endswith("}")
-                else whole
-            )
+            description = schema.get("description")
+            if isinstance(description, str) and description.endswith("}"):
+                return {**_describe_constraints(description, schema), **whole}
+            return whole
     return schema
 
 
@@ -138,7 +139,7 @@ def _is_sound(key: str, value: Json) -> bool:
         return key not in _NUMBERS or type(value) in (int, float)
     with suppress(SchemaError):
         return bool(SchemaValidator({"type": "str", "pattern": value}))
-    with suppress(re.error):  # Python knows assertions, but no properties of letters
+    with suppress(re.error):  # Python knows assertions, but not the properties of letters
         return bool(re.compile(value))
     return False
 
@@ -164,17 +165,19 @@ _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))
 
 
-def _make_object(required: str, description: str = "", **properties: Json) -> Schema:
+def _make_object(required: str, properties: Mapping[str, Json], description: str = "") -> Schema:
     return {"type": "object", "description": description, "properties": properties, "required": required.split()}
 
 
 def _make_choice(name: str, needed: Mapping[str, str], description: str, properties: Schema) -> Schema:
     """Return the input of a tool that does one of several things: a property names it, and decides which it needs."""
-    cases: list[Schema] = []
-    for choice, others in needed.items():
-        case = {name: {"const": choice}, **{each: properties[each] for each in others.split()}}
-        cases.append({"properties": case, "required": [*case]})
-    return {**_make_object(name, description, **{name: {"type": "string", "enum": [*needed]}}), "anyOf": cases}
+    cases = [
+        _make_object(
+            f"{name} {others}", {name: {"const": choice}, **{each: properties[each] for each in others.split()}}
+        )
+        for choice, others in needed.items()
+    ]
+    return {**_make_object(name, {name: {"type": "string", "enum": list(needed)}}, description), "anyOf": cases}
 
 
 _TEXT = {"type": "string"}
@@ -198,12 +201,12 @@ _MEMORY = {"type": "string", "pattern": r"^/memories(/[a-z0-9_.-]{1,30})?$"}  # 
 _NOTHING: Schema = {"type": "object", "properties": {}}
 # The tools of a toolset that this server calls by itself, each with its input.
 _TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
-    "computer": {"screenshot": _NOTHING, "left_click": _make_object("coordinate", coordinate=_PAIR)},
-    "browser": {"screenshot": _NOTHING, "navigate": _make_object("url", url={"type": "string", "format": "uri"})},
+    "computer": {"screenshot": _NOTHING, "left_click": _make_object("coordinate", {"coordinate": _PAIR})},
+    "browser": {"screenshot": _NOTHING, "navigate": _make_object("url", {"url": {"type": "string", "format": "uri"}})},
 }
 # The input of tools that the client runs, by family.
 _SCHEMAS: Mapping[str, Schema] = {
-    "bash": _make_object("command", "Run a command in a bash shell", command=_TEXT),
+    "bash": _make_object("command", {"command": _TEXT}, "Run a command in a bash shell"),
     "text_editor": _make_choice("command", _EDITS, "View, create, edit, fix and replace text in a file", _EDITED),
     "memory": _make_choice(
         "command",

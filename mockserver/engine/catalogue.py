@@ -42,10 +42,11 @@ class Model(Struct, frozen=True, dict=True):
 
     @lazy_property
     def lacks(self) -> tuple[str, ...]:
-        """Return the features that it is known to lack, of those that a request may need."""
+        """The features that it is known to lack, of those that a request may need."""
         return tuple(feature for feature in _NEEDED if getattr(self, feature) is False)
 
     def fill_from(self, other: "Model") -> "Model":
+        """Return it with what it leaves unknown taken from another, except limits that are stated to be absent."""
         missing = {
             name: getattr(other, name)
             for name in _SETTLED
@@ -65,6 +66,7 @@ _compile_pattern = lru_cache(maxsize=1024)(lambda pattern: PREDICATES["glob"].bu
 
 
 def find_published(name: str) -> Model | None:
+    """Return what providers publish about a well-known model."""
     base = _simplify(name) if len(name) <= MAX_MODEL_NAME else ""
     return next((model for pattern, model in PUBLISHED.items() if fits(pattern, base)), None)
 
@@ -226,21 +228,25 @@ class Catalogue(Struct, frozen=True, dict=True):
     validation: str | Mapping[str, str] = Validation.PUBLISHED  # of all dialects, or by dialect
 
     @lazy_property
-    def _names(self) -> Mapping[str, str]:
+    def _entry_names(self) -> Mapping[str, str]:
+        """The names of entries by the other names of their models."""
         return _map_other_names(self.entries or {})
 
     @lazy_property
-    def _remembered(self) -> Callable[[str], Known]:
+    def _look_up_once(self) -> Callable[[str], Known]:
+        """`_look_up`, which remembers what it has found."""
         return lru_cache(maxsize=1024)(self._look_up)
 
     def find(self, name: str) -> Known:
-        return self._remembered(name) if len(name) <= MAX_MODEL_NAME else self._look_up(name)
+        """Return what is known of a model."""
+        return self._look_up_once(name) if len(name) <= MAX_MODEL_NAME else self._look_up(name)
 
     def find_refusing(self, dialect: str, model: str) -> Model:
         """Return what a dialect's requests for a model are held against."""
         return self.find(model).refusing[find_validation(dialect, self.validation)]
 
     def find_properties(self, name: str) -> Model:
+        """Return what the settings and providers say of a model."""
         return self.find(name).properties
 
     def admit(self, name: str) -> None:
@@ -252,9 +258,9 @@ class Catalogue(Struct, frozen=True, dict=True):
         """Return the requested model, or all models; a pattern is expanded to those of a dialect's `own`."""
         if asked:
             return (asked,)
-        return own if self.entries is None else tuple(dict.fromkeys(self._list(own)))
+        return own if self.entries is None else tuple(dict.fromkeys(self._list_all(own)))
 
-    def _list(self, own: Names) -> Iterator[str]:
+    def _list_all(self, own: Names) -> Iterator[str]:
         for name, model in (self.entries or {}).items():
             if is_pattern(name):
                 yield from (each for each in own if fits(name, each))
@@ -263,7 +269,7 @@ class Catalogue(Struct, frozen=True, dict=True):
             yield from (*model.aliases, *((model.resolved,) if model.resolved else ()))
 
     def _look_up(self, asked: str) -> Known:
-        name = self._names.get(asked, asked)
+        name = self._entry_names.get(asked, asked)
         spelled = (name, *_list_bare_names(name))
         entries = [
             model
@@ -281,7 +287,12 @@ class Catalogue(Struct, frozen=True, dict=True):
             properties=properties,
             refusing={
                 Validation.LIVE: properties,
-                Validation.PUBLISHED: _leave_limits_out(properties, stated),
+                Validation.PUBLISHED: replace(
+                    properties,
+                    max_output_tokens=stated.max_output_tokens,
+                    reasoning=stated.reasoning,
+                    sampling=stated.sampling,
+                ),
                 Validation.OFF: stated,
             },
         )
@@ -289,12 +300,6 @@ class Catalogue(Struct, frozen=True, dict=True):
 
 def _make_unknown_failure(name: str) -> Failure:
     return Failure("unknown_model", details={"model": name})
-
-
-def _leave_limits_out(model: Model, stated: Model) -> Model:
-    return replace(
-        model, max_output_tokens=stated.max_output_tokens, reasoning=stated.reasoning, sampling=stated.sampling
-    )
 
 
 def _map_other_names(entries: Mapping[str, Model]) -> Mapping[str, str]:
@@ -333,13 +338,13 @@ def _limit_tokens(call: Call, tokens: int) -> Call:
     return call.limit_tokens(tokens if most is None else min(most, tokens))
 
 
-def _find_asked(options: Options) -> int | None:
+def _find_asked_tokens(options: Options) -> int | None:
     """Return how many tokens a client asks for; the provider's default does not count."""
     return options.max_tokens if options.usual_tokens is None else None
 
 
 def _fit_output(call: Call, limit: int) -> Call:
-    asked = _find_asked(call.options)
+    asked = _find_asked_tokens(call.options)
     if asked is None or asked <= limit:
         return call
     if call.options.overflow == "error":
@@ -349,7 +354,7 @@ def _fit_output(call: Call, limit: int) -> Call:
 
 def _fit_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt = call.prompt_tokens
-    asked = _find_asked(call.options)
+    asked = _find_asked_tokens(call.options)
     may_forget = CONVERSATIONS[call.operation].may_forget and not call.prompts
     if prompt > window and call.options.overflow == "truncate" and may_forget:
         return call  # the start of the conversation is dropped

@@ -17,8 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mockserver.config.settings import KeySettings, Settings
 from mockserver.core.http import CONTROL, HeaderLines, Headers, HttpRequest, read_media_type, write_lines
 from mockserver.core.mcp_server import McpServer
-from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host
-from mockserver.core.origins import read_origin as canonical
+from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host, read_origin
 from mockserver.core.plan import Failure
 from mockserver.dialects._mcp import NAME as MCP_DIALECT
 from mockserver.engine.catalogue import Catalogue, fits
@@ -50,6 +49,7 @@ def has_own_login(http: HttpRequest, dialect: str, servers: Mapping[str, McpServ
 
 
 def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, models: Catalogue) -> None:
+    """Raise Failure if a key may not use a model."""
     entry = keys.get(key) if keys is not None and key is not None else None
     if entry is None or entry.models is None or not model:
         return
@@ -105,7 +105,7 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
         raise Failure("forbidden", "Responses of this server cannot be scripts of a service worker.")
     if "sec-purpose" in fields:  # what pages make a browser prefetch says sec-fetch-site: none
         raise Failure("forbidden", "Responses of this server cannot be prefetched.")
-    listed = canonical(fields.get("origin", "")) in settings.cors
+    listed = read_origin(fields.get("origin", "")) in settings.cors
     if not listed and "*" not in settings.cors:
         wrong = _check_origin(fields, settings)
         if wrong is None and "sec-fetch-site" not in fields:  # so the host must say what page may have asked
@@ -235,7 +235,7 @@ def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -
     """
     said = fields.get("origin")
     site = fields.get("sec-fetch-site", "none")
-    if said is not None and canonical(said) in settings.cors:
+    if said is not None and read_origin(said) in settings.cors:
         return None
     if said is not None and not _is_same(said, fields.get("host", "")):
         message = f"Requests from pages at {_quote(said)} are blocked. To allow them, add the origin to cors."
@@ -247,8 +247,8 @@ def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -
 
 
 def _is_same(said: str, host: str) -> bool:
-    found = canonical(said)
-    return found is not None and found in {canonical(f"{scheme}://{host}") for scheme in ("http", "https")}
+    found = read_origin(said)
+    return found is not None and found in {read_origin(f"{scheme}://{host}") for scheme in ("http", "https")}
 
 
 def _check_change(fields: _Fields, method: str) -> Objection | None:
@@ -315,6 +315,7 @@ def _secure_headers(send: Send) -> Send:
 
 
 def add_cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
+    """Return an application that lets pages of these origins in, if there are any."""
     return CorsMiddleware(app, origins) if origins else app
 
 
@@ -336,10 +337,11 @@ class CorsMiddleware(_OnceOnly):
         listed = [each for each in origins if each != "*"]
         super().__init__(app, listed, allow_credentials=True, **every)
         self._others = _OnceOnly(app, ("*",), **every) if "*" in origins else None
-        self.headers_for = lru_cache(maxsize=64)(self._headers_for)
+        self.find_headers = lru_cache(maxsize=64)(self._make_headers)
 
     def is_allowed_origin(self, origin: str) -> bool:
-        return canonical(origin) in self.allow_origins
+        """Return whether an origin is listed, in whatever spelling."""
+        return read_origin(origin) in self.allow_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         said = RequestHeaders(scope=scope).get("origin") if scope["type"] == "http" else None
@@ -348,7 +350,7 @@ class CorsMiddleware(_OnceOnly):
         else:
             await self._others(scope, receive, send)
 
-    def _headers_for(self, origin: str | None) -> HeaderLines:
+    def _make_headers(self, origin: str | None) -> HeaderLines:
         """Return what it adds to an answer at a provider's path; `origin`: what the request says of it."""
         adds = self if self._others is None or origin is None or self.is_allowed_origin(origin) else self._others
         start: Message = {"type": "http.response.start", "headers": []}
@@ -378,7 +380,7 @@ def add_origin_headers(
     request: HttpRequest, reply: Headers | HeaderLines, origins: tuple[str, ...]
 ) -> tuple[Headers | HeaderLines, HeaderLines]:
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""
-    added = make_cors_middleware(origins).headers_for(request.header("origin"))
+    added = make_cors_middleware(origins).find_headers(request.header("origin"))
     if type(reply) is HeaderLines and "vary: " not in reply.lines and "access-control-" not in reply.lines:
         return reply, added  # most replies: no header has to be looked at
     stated = [name.lower() for name, _ in reply]
@@ -391,4 +393,5 @@ def add_origin_headers(
 
 
 def is_control(path: str) -> bool:
+    """Return whether a path leads to the control API or the inspector."""
     return f"{tidy(path)}/".startswith(f"{CONTROL}/")

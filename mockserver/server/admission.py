@@ -22,7 +22,7 @@ def plan_within_limits(call: Call, visit: Visit) -> Awaitable[Plan]:
     keys = visit.settings.keys
     if keys is not None and call.mcp is None:
         check_model_allowed(call.model, visit.dialect.read_credential(visit.request), keys, visit.engine.policy.models)
-    if visit.live.limiter is None and _count_choices(call) <= MANY_CHOICES:
+    if visit.live.active_limiter is None and _count_choices(call) <= MANY_CHOICES:
         return plan_call(visit.engine, call)
     return _reserve_and_plan(call, visit)
 
@@ -30,7 +30,7 @@ def plan_within_limits(call: Call, visit: Visit) -> Awaitable[Plan]:
 async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
     """Reserve what a call takes of its limits, plan its answer, and settle; of those with many choices few at once."""
     live = visit.live
-    limiter = live.limiter
+    limiter = live.active_limiter
     charge = None
     if limiter is not None and call.operation in LIMITED:
         visit.reservation = Reservation(

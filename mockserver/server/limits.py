@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import Receive
 
-from mockserver.config.settings import KeySettings
+from mockserver.config.settings import KeySettings, Settings
 from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import Headers
 from mockserver.core.lazy import forget_remembered
@@ -106,9 +106,16 @@ class Limiter:
 
     def __init__(self, store: LimitStore | None = None) -> None:
         self.store: LimitStore = MemoryLimitStore() if store is None else store
+        self.settings: Settings | None = None  # those that are applied
         self.configure(Limits(), None, Catalogue())
 
+    def apply(self, settings: Settings, models: Catalogue) -> None:
+        """Apply the limits of these settings from now on."""
+        self.settings = settings
+        self.configure(settings.limits, settings.keys, models)
+
     def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
+        """Apply these limits from now on; what is drawn already stays in the store."""
         self.limits = limits
         self._keys = keys or {}
         self._models = models
@@ -317,6 +324,7 @@ class Reservation(Struct):
         return charge
 
     def release(self) -> None:
+        """Give the slot back."""
         if self._place is not None:
             self.limiter.store.leave(self.namespace, self._place, self.limiter.limits)
             self._place = None

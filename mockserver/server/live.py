@@ -110,14 +110,13 @@ class Live(Struct):
     made_token: str = field(default_factory=make_token)  # for control paths that need one if none is set
     worker: Worker | None = None  # if there are several
     fleet: Fleet | None = None  # the servers that share the state
-    _limiter: Limiter = field(default_factory=Limiter)
-    _limited: Settings | None = None  # the settings that the limiter is configured by
+    limiter: Limiter = field(default_factory=Limiter)
 
     def join_fleet(self, fleet: Fleet, *, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
         """Keep counters, answers and limits in the state that the servers of a fleet share, from now on."""
         self.fleet = fleet
         self.counters = counters
-        self._limiter = Limiter(limits)
+        self.limiter = Limiter(limits)
         self.engine = replace(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
 
     @property
@@ -156,14 +155,13 @@ class Live(Struct):
         `timed`: answers take their time, unless a namespace or a request overrides that.
         """
         self.namespaces = Namespaces(timed=timed)
-        self._limiter = Limiter(MemoryLimitStore(self.now))
+        self.limiter = Limiter(MemoryLimitStore(self.now))
         self.budgets = {}
         self.settings = settings
         self.counters = engine.counters
         self.journal = journal
         self.engine.streams.end()
         self.engine = replace(engine, streams=McpStreams())
-        self._limited = None
 
     def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:
         """Go on with other settings and another engine. Return the names of changed settings that need a restart."""
@@ -195,7 +193,7 @@ class Live(Struct):
 
     async def forget_counted(self, namespace: str) -> None:
         """Forget what may be shared: counters, limits and kept answers."""
-        await self._limiter.store.clear(namespace)  # requests that are being served keep their slots
+        await self.limiter.store.clear(namespace)  # requests that are being served keep their slots
         await self.counters.clear(namespace)
         await self.engine.memory.store.clear(namespace)
 
@@ -216,12 +214,12 @@ class Live(Struct):
         return size <= LARGEST_IN_LOOP and size <= settings.max_body and self.unsent.held <= settings.max_unsent
 
     @property
-    def limiter(self) -> Limiter | None:
+    def active_limiter(self) -> Limiter | None:
+        """What limits requests as the settings are now; None if nothing does."""
         settings = self.settings
-        limiter = self._limiter
-        if self._limited is not settings:
-            limiter.configure(settings.limits, settings.keys, self.engine.policy.models)
-            self._limited = settings
+        limiter = self.limiter
+        if limiter.settings is not settings:
+            limiter.apply(settings, self.engine.policy.models)
         return limiter if limiter.active else None
 
 

@@ -59,7 +59,7 @@ def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
     if settings.ids == "unique":
         yield "ids is unique"
     limiter = Limiter()
-    limiter.configure(settings.limits, settings.keys, engine.policy.models)
+    limiter.apply(settings, engine.policy.models)
     if limiter.active:
         yield "there are limits"
     if settings.stored_answers and "stored_answers" in settings.model_fields_set:

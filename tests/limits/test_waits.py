@@ -14,6 +14,7 @@ from pydantic_core import SchemaValidator
 from mockserver.config.settings import LimitsSetting
 from mockserver.config.tables import build_schema
 from mockserver.core.http import HttpRequest
+from mockserver.core.rates import Limits, LimitStore
 from mockserver.core.row import COMPLETE
 from mockserver.dialects import discover
 from mockserver.server.limits import Limiter
@@ -44,7 +45,8 @@ def answering() -> Local:
 
 @dataclass(frozen=True)
 class Asking:
-    limiter: Limiter
+    limits: Limits
+    store: LimitStore
     dialect: str
     body: bytes
 
@@ -56,7 +58,8 @@ class Asking:
         assert place is not None
         http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=place.params)
         live = answering().live
-        live._limiter, live._limited = self.limiter, live.settings
+        live.settings = live.settings.model_copy(update={"limits": self.limits})
+        live.limiter = Limiter(self.store)
         responder = Responder(live, place.endpoint)
         visit = responder.admit(http)
         answer = await responder.respond(visit)
@@ -66,9 +69,7 @@ class Asking:
 
 def asking(stated: dict[str, Any], dialect: str, body: dict[str, Any], clock: HandClock) -> Asking:
     limits = SchemaValidator(build_schema(LimitsSetting)).validate_python(stated)
-    limiter = Limiter(MemoryLimitStore(clock.time))
-    limiter.configure(limits, {}, answering().live.engine.policy.models)
-    return Asking(limiter, dialect, json.dumps({"model": "m", **body}).encode())
+    return Asking(limits, MemoryLimitStore(clock.time), dialect, json.dumps({"model": "m", **body}).encode())
 
 
 @pytest.mark.parametrize("dialect", ["openai", "skytells", "crazyrouter", "tzafon", "fireworks"])

@@ -132,12 +132,12 @@ def test_servers_with_one_state_differ_by_their_rules_and_mcp_servers(tmp_path: 
 
 def test_the_limiter_follows_the_settings() -> None:
     live = start(Sources())
-    assert live.limiter is None
+    assert live.active_limiter is None
     live.settings = Settings.model_validate({"limits": {"requests_per_minute": 5, "concurrent_requests": 2}})
-    limiter = live.limiter
+    limiter = live.active_limiter
     assert limiter is not None
     live.settings = Settings.model_validate({"limits": {"requests_per_minute": 6}})
-    assert live.limiter is limiter
+    assert live.active_limiter is limiter
     assert limiter.limits == live.settings.limits
 
 

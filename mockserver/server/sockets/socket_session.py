@@ -145,7 +145,7 @@ class SocketSession:
 
     async def _count_handshake(self) -> None:
         responder = self.responder
-        limiter = self.responder.live.limiter
+        limiter = self.responder.live.active_limiter
         if limiter is not None:
             dialect = responder.dialect
             handshake = self.handshake

@@ -8,7 +8,7 @@ from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import embed_operations
-from mockserver.dialects.cohere.errors import fail, header_lines, list_rate_limit_headers, make_error_event
+from mockserver.dialects.cohere.errors import fail, header_lines, make_error_event, write_rate_limits
 from mockserver.dialects.cohere.models import model_operations
 from mockserver.dialects.cohere.old_chat import LINES_TYPE, old_chat_operations
 from mockserver.dialects.cohere.request import parse_chat
@@ -49,7 +49,7 @@ DIALECT = Dialect(
     ),
     credential=read_bearer,
     fail=fail,
-    rate_limit_headers=list_rate_limit_headers,
+    rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"content_filter", "finish_error", "refusal", "annotations", "call_pieces"}),
     missing={

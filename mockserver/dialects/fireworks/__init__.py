@@ -6,7 +6,7 @@ from functools import lru_cache
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply, write_lines
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
@@ -91,23 +91,26 @@ def _write_metric_lines(metrics: Mapping[str, Json]) -> str:
 @lru_cache(maxsize=4096)
 def _count_tokens_left(prompt: int, generated: int) -> str:
     sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
-    return write_lines(_list_remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0))))
+    return _write_remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0)))
 
 
-def _rate_limit_headers(standings: Standings) -> Headers:
+def _write_rate_limits(standings: Standings) -> HeaderLines:
     tokens = standings.tokens
-    return () if tokens is None else _list_remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
+    if tokens is None:
+        return HeaderLines()
+    return HeaderLines(_write_remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left)))
 
 
-def _list_remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
-    (limit, left), (most, rest) = map(str, sent), map(str, generated)
+def _write_remaining(sent: tuple[int, int], generated: tuple[int, int]) -> str:
+    limit, left = sent
+    most, rest = generated
     return (
-        ("x-ratelimit-limit-tokens-prompt", limit),
-        ("x-ratelimit-remaining-tokens-prompt", left),
-        ("x-ratelimit-limit-tokens-cache-adjusted-prompt", limit),
-        ("x-ratelimit-remaining-tokens-cache-adjusted-prompt", left),
-        ("x-ratelimit-limit-tokens-generated", most),
-        ("x-ratelimit-remaining-tokens-generated", rest),
+        f"x-ratelimit-limit-tokens-prompt: {limit}\r\n"
+        f"x-ratelimit-remaining-tokens-prompt: {left}\r\n"
+        f"x-ratelimit-limit-tokens-cache-adjusted-prompt: {limit}\r\n"
+        f"x-ratelimit-remaining-tokens-cache-adjusted-prompt: {left}\r\n"
+        f"x-ratelimit-limit-tokens-generated: {most}\r\n"
+        f"x-ratelimit-remaining-tokens-generated: {rest}\r\n"
     )
 
 
@@ -202,7 +205,7 @@ DIALECT = Dialect(
     ),
     credential=read_bearer,
     fail=_fail,
-    rate_limit_headers=_rate_limit_headers,
+    rate_limit_headers=_write_rate_limits,
     models=(
         "accounts/fireworks/models/kimi-k2-instruct-0905",
         "accounts/fireworks/models/deepseek-v3p1",

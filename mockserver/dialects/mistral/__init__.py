@@ -19,7 +19,7 @@ from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import answer_reply, make_json_reply, make_request_hex
 from mockserver.dialects.mistral.conversations import conversation_operations
-from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
+from mockserver.dialects.mistral.errors import fail, refuse, write_lines, write_rate_limits
 from mockserver.dialects.mistral.judging import TEXTS, judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
@@ -147,7 +147,7 @@ DIALECT = Dialect(
     ),
     credential=read_bearer,
     fail=fail,
-    rate_limit_headers=rate_limit_headers,
+    rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"finish_error"}),
     missing=dict.fromkeys(

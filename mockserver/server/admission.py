@@ -21,7 +21,7 @@ def plan_within_limits(call: Call, visit: Visit) -> Awaitable[Plan]:
     """
     keys = visit.settings.keys
     if keys is not None and call.mcp is None:
-        check_model_allowed(call.model, visit.dialect.credential(visit.request), keys, visit.engine.policy.models)
+        check_model_allowed(call.model, visit.key, keys, visit.engine.policy.models)
     limiter = visit.live.limiter
     if limiter is not None and call.operation in LIMITED:
         return _plan_within(limiter, call, visit)

@@ -97,6 +97,7 @@ class Visit(Struct, eq=False, kw_only=True):
     settings: Settings
     engine: Engine
     timed: bool = True  # the answer takes its time; the request may override it
+    key: str | None = None  # the credential of the request, if the settings list keys
 
     # Set when it is read, by `reading.py`
     sent: HttpRequest | None = None  # how it came, if its body was decoded

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mockserver.cassettes.cassette import SAID
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import parse_answer
 from mockserver.cassettes.stream_events import parse_events
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.json import Json, compact, try_parse
@@ -85,7 +85,7 @@ def _names_id(key: str, value: str) -> bool:
 
 
 def _list_texts(episode: Episode) -> Iterator[tuple[str, str]]:
-    for at, choice in enumerate(parse_response(episode.reply, episode.format).choices):
+    for at, choice in enumerate(parse_answer(episode).choices):
         for kind in ("text", "reasoning", "refusal"):
             if text := choice.join_texts(kind):
                 yield f"{at} {kind}", text

@@ -9,7 +9,7 @@ from msgspec import Struct
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import find_episode_format, parse_answer
 from mockserver.cassettes.stream_events import DONE, parse_events
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
@@ -72,9 +72,9 @@ def _format_age(age: float) -> str:
 
 
 def _is_broken_off(episode: Episode) -> bool:
-    if episode.reply.frames is None or episode.reply.status >= 400 or episode.format not in _STREAMED:
+    if episode.reply.frames is None or episode.reply.status >= 400 or find_episode_format(episode) not in _STREAMED:
         return False
-    response = parse_response(episode.reply, episode.format)
+    response = parse_answer(episode)
     return not response.complete and response.error is None
 
 
@@ -84,7 +84,7 @@ def find_misshapen(episode: Episode) -> Iterator[str]:
     Errors are not judged: clients read them in any shape, and gateways send many.
     """
     reply = episode.reply
-    form = episode.format
+    form = find_episode_format(episode)
     if reply.status >= 300:
         return
     if reply.frames is not None:

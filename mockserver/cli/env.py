@@ -68,7 +68,7 @@ def env_command(name: str, address: str, home: Path, written: str) -> None:
         raise ConfigError(f"--address takes a URL such as http://127.0.0.1:8000, not {address!r}")
     address = address.rstrip("/")
     led = {**before, **make_environment(address, Settings(), before)}
-    settled = agent.settle(home.absolute(), address=f"{address}/ns/{agent.name}", environ=led)
+    settled = agent.set_up(home.absolute(), address=f"{address}/ns/{agent.name}", environ=led)
     lost = [variable for variable in agent.unset if variable in before]
     found: dict[str, str | None] = {**dict.fromkeys(lost)}
     found |= {variable: settled[variable] for variable in (*agent.variables, "NO_PROXY", "no_proxy")}

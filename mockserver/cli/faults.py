@@ -132,7 +132,7 @@ class _ProgramRunner(Struct, frozen=True):
         with Running(live, self.sources) as running:
             environ = {**os.environ, **make_environment(running.address, live.settings, os.environ)}
             ran = run_captured(self.program, environ, self.matrix.limit)
-            running.settle()
+            running.wait_for_rows()
             running.hang_up()  # the program has ended
         return ran, Calls.from_rows(tuple(live.journal))
 

@@ -93,7 +93,7 @@ def run_command(
         }
         for agent in led:
             address = f"{running.address}/ns/{agent.name}"
-            environ = agent.settle(Path(homes, agent.name), address=address, environ=environ)
+            environ = agent.set_up(Path(homes, agent.name), address=address, environ=environ)
         code = run_child(program, environ)
         if inspect:
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)

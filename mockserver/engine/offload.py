@@ -108,19 +108,19 @@ class _Order(Struct, frozen=True):
 
     def carry_out(self) -> None:
         try:
-            tell = partial(_settle, self.told, self.work())
+            tell = partial(_resolve, self.told, self.work())
         except Failure as failure:  # its traceback would keep what was worked on until the answer is sent
-            tell = partial(_settle, self.told, None, failure.with_traceback(None))
+            tell = partial(_resolve, self.told, None, failure.with_traceback(None))
         except Exception as error:
-            tell = partial(_settle, self.told, None, error)
+            tell = partial(_resolve, self.told, None, error)
         except BaseException as error:  # a panic in native code must not end the thread
-            tell = partial(_settle, self.told, None, RuntimeError(f"{type(error).__name__}: {error}"))
+            tell = partial(_resolve, self.told, None, RuntimeError(f"{type(error).__name__}: {error}"))
         with suppress(RuntimeError):  # the loop is closed
             self.loop.call_soon_threadsafe(tell)
         del self, tell  # an error leads here, by its traceback or its cause's, and would keep what was worked on
 
 
-def _settle(told: "Future[Any]", result: object, error: Exception | None = None) -> None:
+def _resolve(told: "Future[Any]", result: object, error: Exception | None = None) -> None:
     if told.done():
         return
     if error is None:

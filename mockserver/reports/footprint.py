@@ -20,11 +20,12 @@ from mockserver.cassettes.yaml_text import Flow, write_yaml
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call, Message, declare_tools
-from mockserver.core.episode import Recorded, find_format
+from mockserver.core.episode import Recorded
 from mockserver.core.json import Json, compact
 from mockserver.core.json_diff import find_differences
 from mockserver.core.plan import Usage
 from mockserver.core.text import align_columns, count_noun, join_to_line, limit_lines
+from mockserver.kinds.wire_formats import find_format
 from mockserver.reports.calls import ReceivedCall, list_requests
 
 VERSION = 1  # of the file

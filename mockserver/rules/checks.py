@@ -12,12 +12,12 @@ from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.source import Path, suggest
 from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
-from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
 from mockserver.kinds.kind import MCP_ANSWER_KEYS
 from mockserver.kinds.objects import STATUS
+from mockserver.kinds.wire_formats import find_format
 from mockserver.rules.match.conditions import All, Condition, mark_implied
 from mockserver.rules.match.index import find_pinned
 from mockserver.rules.match.parse import compile_when

@@ -50,7 +50,7 @@ async def _plan_in_turn(call: Call, visit: Visit) -> Plan:
         plan = await plan_call(visit.engine, call)
         visit.release = plan.release  # also if the rest fails
         tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0  # known only now
-        visit.take(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)
+        visit.hold(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)
     return plan
 
 

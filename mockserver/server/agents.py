@@ -48,7 +48,7 @@ class Agent(Struct, frozen=True):
     unset: tuple[str, ...] = ()
     allows: Mapping[str, tuple[str, ...]] = {}
 
-    def settle(self, home: Path, *, address: str, environ: Mapping[str, str]) -> dict[str, str]:
+    def set_up(self, home: Path, *, address: str, environ: Mapping[str, str]) -> dict[str, str]:
         """Write its files into a folder of its own, and return the environment in which it runs.
 
         `address` is that of the server, with the agent's namespace; `environ` leads official clients there.

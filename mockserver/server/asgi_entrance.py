@@ -51,9 +51,9 @@ async def _respond(responder: Responder, visit: Visit) -> Response:
             return await _respond_to_form(responder, visit)
         setting = "max_upload" if takes_files else "max_body"
         limit: int = getattr(live.settings, setting)
-        body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
+        body = await read_body(visit.receive, limit, request.headers, visit.hold, setting=setting)
         if len(body) > LARGEST_IN_LOOP or live.unsent.held > live.settings.max_unsent:
-            visit.take(estimate_parsed_size(body))
+            visit.hold(estimate_parsed_size(body))
     except Failure as failure:
         return visit.finish(visit.refuse(failure))
     visit.receive_body(body)
@@ -105,7 +105,7 @@ async def _read_form(reader: FormReader, visit: Visit) -> None:
     async for piece in receive_pieces(visit.receive, limit, visit.request.headers, setting="max_upload"):
         reader.write(piece)
         if reader.held > counted:
-            visit.take(reader.held - counted)
+            visit.hold(reader.held - counted)
             counted = reader.held
         received += len(piece)
         if len(start) < MAX_KEPT:

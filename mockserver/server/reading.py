@@ -37,7 +37,7 @@ async def undo_codings(visit: Visit) -> None:
     else:
         plain = decode_body(sent, visit.settings.max_body)
     if plain is not sent and len(plain.body) > LARGEST_IN_LOOP:
-        visit.take(estimate_parsed_size(plain.body))
+        visit.hold(estimate_parsed_size(plain.body))
     visit.sent = sent
     visit.request = plain
 

@@ -63,7 +63,7 @@ class Relay(Struct, eq=False):
             watch.cancel()
             await _cancel(pump)
             if self._recorder is not None:
-                await self._recorder.settle()
+                await self._recorder.conclude()
 
     async def _relay(self, scope: Scope, more: Headers | HeaderLines) -> str:
         from httpx2 import HTTPError

@@ -160,7 +160,7 @@ class Responder(Struct, eq=False):
         else:
             response = renderer.render(operation, call, plan)
         if len(response.reply.body) > LARGE_REPLY and not isinstance(outcome, Raw | Recorded):
-            visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
+            visit.hold(len(response.reply.body))  # rules and cassettes keep their bodies anyway
         return response
 
     # What lets a request in

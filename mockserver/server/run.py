@@ -256,7 +256,7 @@ class Running:
             self._thread.join()
         self._listener.close()
 
-    def settle(self) -> None:
+    def wait_for_rows(self) -> None:
         """Return once the journal has noted which answers were sent by now, and which clients left."""
         journal = self.live.journal
         is_watched = journal.on_close is not None or journal.keeps_calls  # else rows may be entered after the answer

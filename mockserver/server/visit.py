@@ -107,7 +107,7 @@ class Visit(Struct, eq=False, kw_only=True):
     # Held until `end`
     reservation: Reservation | None = None  # of the limits
     release: Callable[[], None] | None = None  # gives back what its call holds
-    held: int = 0  # bytes of `max_unsent`, which `take` counts
+    held: int = 0  # bytes of `max_unsent`, which `hold` counts
 
     @property
     def is_large(self) -> bool:
@@ -132,7 +132,7 @@ class Visit(Struct, eq=False, kw_only=True):
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
         return await self.receive()
 
-    def take(self, size: int) -> None:
+    def hold(self, size: int) -> None:
         """Count bytes that the request takes. Raises Failure if all take too many."""
         if not self.sender.in_process:
             self.live.unsent.take(self, size, limit=self.settings.max_unsent)

@@ -48,7 +48,7 @@ class AgentEnvironment(dict[str, str]):
         self.agent = agent
         self.namespace = namespace
         self.home = Path(self._folder.name)
-        super().__init__(agent.settle(self.home, address=address, environ=environ))
+        super().__init__(agent.set_up(self.home, address=address, environ=environ))
 
     def __repr__(self) -> str:
         return f"<the environment of {self.namespace}>"  # not its variables, which can be secret

@@ -118,7 +118,7 @@ class LocalServer:
     def _list_settled_rows(self) -> tuple[Row, ...]:
         self.check_here()
         if self._running is not None:
-            self._running.settle()
+            self._running.wait_for_rows()
         return tuple(self.live.journal)
 
     def _recall(self, call: Call) -> Call:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import parse_answer, parse_response
 from mockserver.cassettes.parsed_response import ParsedResponse, ParsedToolCall
 from mockserver.core.episode import Recorded
 from tests.kit.episodes import episode
@@ -49,7 +49,7 @@ def test_a_stream_says_what_a_plain_answer_says(path: str, then: Any) -> None:
     whole = episode(server, path, CALLS[path])
     pieces = episode(server, path, {**CALLS[path], "stream": True})
     assert pieces.reply.frames
-    first, second = parse_response(whole.reply, whole.format), parse_response(pieces.reply, pieces.format)
+    first, second = parse_answer(whole), parse_answer(pieces)
     assert first.choices == second.choices
     assert (first.complete, second.complete, first.error, second.error) == (True, True, None, None)
     assert first.choices[0].parts

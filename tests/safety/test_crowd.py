@@ -99,7 +99,7 @@ def test_all_streams_begin_before_others_go_on_and_none_is_cut(monkeypatch: pyte
         for client in clients:
             client.sendall(post(STREAM))
         assert all(answer.endswith(b"\r\n0\r\n\r\n") for answer in read_all(clients))
-        running.settle()
+        running.wait_for_rows()
         times = [[at for at, _ in row.sent] for row in running.live.journal]
     assert len(times) == CROWD
     all_begun = max(each[0] for each in times)

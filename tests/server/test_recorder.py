@@ -183,7 +183,7 @@ async def test_cancelling_does_not_stop_the_saving(kept: Kept) -> None:
     await asyncio.wait([waiting])
     await made.save()
     made.forget("it broke off")
-    await made.settle()
+    await made.conclude()
     assert (len(kept), kept.row.unrecorded) == (1, "")
 
 
@@ -205,7 +205,7 @@ async def test_the_log_says_why_nothing_is_saved(kept: Kept, hindrance: Exceptio
 async def test_incomplete_and_large_answers_are_not_kept(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     made = kept.recorder(STREAM)
     made.receive(EVENT)
-    await made.settle()
+    await made.conclude()
     assert kept.row.unrecorded == "it ended before it was complete"
     await kept.receive([b'{"a": [1'], JSON)
     assert kept.row.unrecorded == "its length is unknown, and its JSON is incomplete"

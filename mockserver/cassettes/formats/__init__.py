@@ -1,7 +1,6 @@
 """The wire formats of recorded answers: what an answer says, and how the last event of a stream is known.
 
-A new format is a module here and a line of FORMATS. Which one an operation has, `find_format` in `core/episode.py`
-knows.
+A new format is a module here and a line of FORMATS. Which one an operation has, `kinds/wire_formats.py` tells.
 """
 
 import re
@@ -11,10 +10,11 @@ from msgspec import Struct
 
 from mockserver.cassettes.parsed_response import ParsedResponse, Table
 from mockserver.cassettes.stream_events import Event, parse_events
-from mockserver.core.episode import Recorded
+from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import LazyTable
 from mockserver.core.mcp_messages import ResponseEvent
+from mockserver.kinds.wire_formats import find_format
 
 StreamEnd = re.Pattern[bytes] | ResponseEvent  # finds the last event of a stream
 
@@ -33,6 +33,16 @@ def find_answer_format(form: str) -> AnswerFormat:
         return FORMATS[form]
     except KeyError:
         return AnswerFormat()
+
+
+def parse_answer(episode: Episode) -> ParsedResponse:
+    """Return what the answer of an episode says, as `parse_response` does."""
+    return parse_response(episode.reply, find_episode_format(episode))
+
+
+def find_episode_format(episode: Episode) -> str:
+    """Return the wire format of the answer of an episode."""
+    return find_format(episode.dialect, episode.operation, episode.request.path)
 
 
 def parse_response(reply: Recorded, form: str) -> ParsedResponse:

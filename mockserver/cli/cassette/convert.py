@@ -16,7 +16,7 @@ from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.convert import Imported, SkippedExchange, import_file, make_har
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import parse_answer
 from mockserver.cassettes.mcp_definition import RecordedMcpAnswer, define_servers, make_call_rules
 from mockserver.cassettes.parsed_response import ParsedChoice, ParsedResponse
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
@@ -161,7 +161,7 @@ def read_recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]
     call = parse_episode(episode)
     if call is None or call.sent is not None:
         return
-    response = parse_response(episode.reply, episode.format)
+    response = parse_answer(episode)
     retry_after = join_header(episode.reply.headers, "retry-after")
     if episode.operation != "completions" or not call.prompts:
         yield RecordedCall(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import parse_answer
 from mockserver.cassettes.parsed_response import ParsedChoice, ParsedResponse
 from mockserver.cassettes.stream_events import parse_events
 from mockserver.core.call import Call, Message
@@ -40,7 +40,7 @@ def format_size(bytes_: int) -> str:
 
 def summarize_episode(source: str, episode: Episode) -> str:
     """Return an episode on one line: the request, and a summary of the answer."""
-    response = parse_response(episode.reply, episode.format)
+    response = parse_answer(episode)
     streamed = f" in {count_noun(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
     request = name_request(episode)
     answer = _summarize(response) or _describe_item(episode)
@@ -142,7 +142,7 @@ def _label(label: str, text: str) -> Iterator[str]:
 
 def _describe_answer(episode: Episode) -> Iterator[str]:
     reply = episode.reply
-    response = parse_response(episode.reply, episode.format)
+    response = parse_answer(episode)
     yield f"-> {reply.status}{_describe_timing(episode)}"
     for at, choice in enumerate(response.choices):
         if len(response.choices) > 1:

@@ -10,13 +10,14 @@ from mockserver.cassettes.formats import parse_response
 from mockserver.cassettes.parsed_response import ParsedPart
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
-from mockserver.core.episode import Recorded, find_format
+from mockserver.core.episode import Recorded
 from mockserver.core.frames import Frame, write_event
 from mockserver.core.json import Json, drop_empty, try_parse
 from mockserver.core.row import Row
 from mockserver.core.sent_body import split_frames
 from mockserver.core.text import SHOWN, truncate
 from mockserver.engine.offload import on_thread
+from mockserver.kinds.wire_formats import find_format
 from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.reports.suggest import find_change, write_yaml
 from mockserver.rules.load import Rule, select_answering

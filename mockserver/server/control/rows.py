@@ -15,13 +15,14 @@ from msgspec import Struct
 from mockserver.cassettes.formats import parse_response
 from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.core.call import Call
-from mockserver.core.episode import Recorded, find_format
+from mockserver.core.episode import Recorded
 from mockserver.core.json import Json, compact, drop_empty
 from mockserver.core.row import Row
 from mockserver.core.seed import make_token
 from mockserver.core.sent_body import count_frames
 from mockserver.core.text import truncate
 from mockserver.engine.counters import Attempts, ClientAttempt
+from mockserver.kinds.wire_formats import find_format
 from mockserver.server.explain import is_unmatched
 from mockserver.server.masking import find_head_secrets, mask_texts
 from mockserver.state.journal import Journal

@@ -12,7 +12,7 @@ from mockserver.cassettes.formats import StreamEnd, find_answer_format
 from mockserver.config.errors import CassetteError
 from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
 from mockserver.core.http import WITHOUT_BODY, RawHeaders
 from mockserver.core.lazy import lazy_pattern
@@ -21,6 +21,7 @@ from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.server_sent_events import END_OF_EVENT
 from mockserver.core.text import escape_line
+from mockserver.kinds.wire_formats import find_format
 from mockserver.server.recording.misconfiguration import find_misconfiguration
 from mockserver.server.snapshot import Decoding, find_codings
 
@@ -83,7 +84,7 @@ class Recorder:
             self._saving = asyncio.create_task(self._save_body(self._body, monotonic() - self.began))
         await asyncio.shield(self._saving)
 
-    async def settle(self) -> None:
+    async def conclude(self) -> None:
         """Save the answer if it is complete by its last event or its length: nothing more will come."""
         if self.is_ready or self._saving is not None:
             await self.save()

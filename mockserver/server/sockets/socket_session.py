@@ -274,7 +274,7 @@ class SocketSession:
     def hold(self, visit: Visit) -> None:
         """Count the bytes of a request that waits for its answer. Raises Failure if all requests take too many."""
         body = visit.request.body
-        visit.take(estimate_parsed_size(body) if len(body) > LARGEST_IN_LOOP else len(body))
+        visit.hold(estimate_parsed_size(body) if len(body) > LARGEST_IN_LOOP else len(body))
 
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
         """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""

@@ -6,7 +6,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import parse_answer, parse_response
 from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.cassettes.to_rules import make_rules, write_rules_file
 from mockserver.cassettes.verify import find_misshapen
@@ -28,7 +28,7 @@ SERVER = local(rules())
 def both(name: str) -> tuple[ParsedResponse, ParsedResponse]:
     recorded = [episode(SERVER, PATH, request(name, **more)) for more in ({}, {"stream": True})]
     assert [list(find_misshapen(each)) for each in recorded] == [[], []]
-    plain, streamed = (parse_response(each.reply, each.format) for each in recorded)
+    plain, streamed = (parse_answer(each) for each in recorded)
     return plain, streamed
 
 

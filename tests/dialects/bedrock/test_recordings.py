@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.convert import import_file
 from mockserver.cassettes.format import read_documents, write_document
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import find_episode_format, parse_answer
 from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cassettes.to_rules import write_rules_file
@@ -34,7 +34,7 @@ RULED = [name for name in names() if FEATURES[name].then and not name.startswith
 
 def both(*recorded: Any) -> tuple[ParsedResponse, ParsedResponse]:
     assert [list(find_misshapen(each)) for each in recorded] == [[], []]
-    plain, streamed = (parse_response(each.reply, each.format) for each in recorded)
+    plain, streamed = (parse_answer(each) for each in recorded)
     return plain, streamed
 
 
@@ -119,7 +119,7 @@ def test_recordings_of_vcrpy_are_imported(as_binary: bool) -> None:
     text = yaml.safe_dump({"version": 1, "interactions": [interaction]})
     imported = import_file(text.encode(), "old.yaml", KNOWN)
     ((_, found),) = imported.episodes
-    assert (found.dialect, found.operation, found.format) == ("bedrock", "chat", "converse")
+    assert (found.dialect, found.operation, find_episode_format(found)) == ("bedrock", "chat", "converse")
     assert found.model == "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"
     assert found.reply.bytes == streamed.body
     assert dict(found.reply.headers)["content-type"] == "application/vnd.amazon.eventstream"

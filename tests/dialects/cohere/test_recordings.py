@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import find_episode_format, parse_answer, parse_response
 from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.cassettes.to_rules import write_rules_file
 from mockserver.cassettes.verify import find_misshapen
@@ -26,7 +26,7 @@ RULED = [name for name, each in FEATURES.items() if each.then and name not in UN
 def read(name: str, *, stream: bool) -> ParsedResponse:
     recorded = episode(SERVER, NEW, request(name, stream=stream))
     assert list(find_misshapen(recorded)) == []
-    return parse_response(recorded.reply, recorded.format)
+    return parse_answer(recorded)
 
 
 @pytest.mark.parametrize("name", FEATURES)
@@ -52,7 +52,9 @@ def test_rules_answer_as_it_was_recorded(name: str) -> None:
 
 def test_a_stream_that_breaks_off_is_incomplete() -> None:
     recorded = episode(SERVER, NEW, request("text", stream=True))
-    cut = parse_response(type(recorded.reply)(200, (), frames=(recorded.reply.frames or ())[:5]), recorded.format)
+    cut = parse_response(
+        type(recorded.reply)(200, (), frames=(recorded.reply.frames or ())[:5]), find_episode_format(recorded)
+    )
     assert (cut.complete, cut.error) == (False, None)
     assert cut.choices[0].join_texts("text") == "The sea is"
 
@@ -61,7 +63,7 @@ def test_a_stream_that_breaks_off_is_incomplete() -> None:
 def test_answers_of_v1_are_whole(name: str) -> None:
     recorded = episode(SERVER, OLD, {"message": HI["message"], **OLD_FEATURES[name]})
     assert list(find_misshapen(recorded)) == []
-    (choice,) = parse_response(recorded.reply, recorded.format).choices
+    (choice,) = parse_answer(recorded).choices
     assert choice.finish == ("tool_calls" if choice.calls else "stop")
     assert choice.calls or choice.join_texts("text")
 

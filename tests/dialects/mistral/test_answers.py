@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.formats import parse_answer
 from mockserver.cassettes.verify import find_misshapen
 from mockserver.core.http import HttpRequest
 from mockserver.core.validation import Validation
@@ -61,7 +61,7 @@ def test_a_chat_says_the_same_plain_and_streamed(name: str) -> None:
 def test_recordings_are_whole(name: str) -> None:
     plain, streamed = (episode(SERVER, URL, request(name, stream=stream)) for stream in (False, True))
     assert [list(find_misshapen(each)) for each in (plain, streamed)] == [[], []]
-    one, other = (parse_response(each.reply, each.format) for each in (plain, streamed))
+    one, other = (parse_answer(each) for each in (plain, streamed))
     assert one.choices == other.choices
 
 

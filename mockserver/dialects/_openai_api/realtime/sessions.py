@@ -173,7 +173,7 @@ def update_session(session: Body, update: Body, *, has_spoken: bool = False) -> 
         raise Failure("bad_parameter", message, code="invalid_value", param="session.type")
     usual = make_session(kind, session["id"], session.get("model", ""), session["expires_at"])
     stated = {key: value for key, value in update.items() if key != "model"}  # the model is that of the connection
-    changed: dict[str, Json] = _settle(_merge(session, stated), usual)
+    changed: dict[str, Json] = _complete(_merge(session, stated), usual)
     heard = changed["audio"]["input"]
     heard["turn_detection"] = _detect_turns(kind, heard["turn_detection"])
     if kind == "realtime":
@@ -187,7 +187,7 @@ def update_session(session: Body, update: Body, *, has_spoken: bool = False) -> 
 
 def read_output(session: Body, stated: Body) -> Body:
     """Return how one response sounds: as the session says, or as the request `stated` does for it alone."""
-    output: dict[str, Json] = _settle(_merge(session["audio"]["output"], stated), session["audio"]["output"])
+    output: dict[str, Json] = _complete(_merge(session["audio"]["output"], stated), session["audio"]["output"])
     return {**output, "voice": _name_voice(output["voice"])}
 
 
@@ -204,7 +204,7 @@ def _merge(old: Json, new: Json) -> Json:
     return {**old, **{key: _merge(old.get(key), value) for key, value in new.items()}}
 
 
-def _settle(changed: Body, usual: Body) -> dict[str, Json]:
+def _complete(changed: Body, usual: Body) -> dict[str, Json]:
     """Return a table in which what may not be null is as usual again, and each format states its rate."""
     settled = dict(changed)
     for key, value in usual.items():
@@ -213,7 +213,7 @@ def _settle(changed: Body, usual: Body) -> dict[str, Json]:
         elif settled[key] is None:
             settled[key] = value if key != "turn_detection" else None
         elif isinstance(value, Mapping) and key in ("audio", "input", "output"):
-            settled[key] = _settle(settled[key], value)
+            settled[key] = _complete(settled[key], value)
     return settled
 
 

@@ -90,6 +90,7 @@ class PacedStream:
     def finish(self, ended: str) -> None:
         self.over = True
         self.body = b""
+        del self.sink  # which leads back here
         self._on_end(ended)
 
 

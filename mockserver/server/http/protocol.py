@@ -349,6 +349,8 @@ class ConnectionProtocol(asyncio.Protocol):
         self.connections.discard(self)
         self.shared.watch.leave(self.deadline)
         self.parser.close()
+        del self.deadline  # which leads back here, as the latest request does: nothing is left to Python's collector
+        self._latest = None
 
 
 def _find_nothing(path: str) -> Destination | None:

@@ -196,7 +196,7 @@ class ConnectionProtocol(asyncio.Protocol):
         elif latest is None or latest.keep_alive:  # else nothing was to follow
 
             async def refuse(*_: object) -> None:
-                raise failure
+                raise failure.renew()  # its own traceback leads to the connection
 
             self._queue(RequestCycle(self, self.parser.describe_refused(), refuse, is_whole=False))
 

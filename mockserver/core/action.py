@@ -43,7 +43,7 @@ class Option(Struct, frozen=True):
     among: tuple[str, ...] = ()
 
 
-def options(fault: type[Any]) -> tuple[Option, ...]:
+def list_options(fault: type[Any]) -> tuple[Option, ...]:
     hints = get_type_hints(fault, include_extras=True)
     stated = [(each, settable) for each in fields(fault) for settable in get_args(hints[each.name])[1:]]
     return tuple(
@@ -53,7 +53,7 @@ def options(fault: type[Any]) -> tuple[Option, ...]:
     )
 
 
-def counts(where: str) -> bool:
+def is_counted(where: str) -> bool:
     return where.startswith("after_")
 
 
@@ -135,12 +135,15 @@ class FaultContext(Struct, frozen=True):
     live: bool = False
 
 
-Bend = Callable[[Iterable[Action], FaultContext], Iterator[Action]]
+ChangeActions = Callable[[Iterable[Action], FaultContext], Iterator[Action]]
 
 
 class Fault(Struct, frozen=True):
-    """A fault of one answer. `bend` changes its actions; None if the fault is in its content. `seed` is its chance."""
+    """A fault of one answer. `change_actions` makes others of its actions; None if the fault is in its content.
+
+    `seed` decides its chance.
+    """
 
     name: str
-    bend: Bend | None = None
+    change_actions: ChangeActions | None = None
     seed: Seed = Seed()

@@ -16,7 +16,7 @@ from mockserver.core.json import Json, try_parse, write_canonical
 from mockserver.core.kept_objects import ObjectView
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
 from mockserver.core.mcp_server import UPSTREAM, McpRequest, McpTool
-from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
+from mockserver.core.tokens import APPROX, Tokenizer, count_part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
 CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
@@ -285,7 +285,7 @@ class Call(Struct, frozen=True, dict=True):
     batch: "tuple[Call | Exception, ...]" = ()  # what a batch asks for, or why it is refused
     custom_id: str = ""  # the name that the batch gives it of which it is a part
     tokenizer: Tokenizer = APPROX  # of the model
-    part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
+    part_tokens: Callable[[Mapping[str, Json]], int] = count_part_tokens  # of an image, a file, ... at the provider
     message_tokens: int = 3  # counted by the provider for each message, and for the conversation
     attempt: int = 1
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
@@ -440,10 +440,10 @@ _SHAPING = frozenset(
 
 def compute_fingerprint(*parts: Json) -> str:
     """Return 32 hex digits that identify JSON values, regardless of key order."""
-    return digest(write_canonical(parts))
+    return compute_digest(write_canonical(parts))
 
 
-def digest(written: bytes) -> str:
+def compute_digest(written: bytes) -> str:
     hasher = _EMPTY.copy()  # takes a third less than a new one
     hasher.update(written)
     return hasher.hexdigest()

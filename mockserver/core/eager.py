@@ -26,11 +26,11 @@ def run_at_once(begun: Coroutine[Any, Any, T]) -> T:
     except StopIteration as done:
         result: T = done.value
         return result
-    raise MustWait(_go_on(begun, awaited))
+    raise MustWait(_continue(begun, awaited))
 
 
 @coroutine
-def _go_on(begun: Coroutine[Any, Any, T], awaited: object) -> Generator[Any, Any, T]:
+def _continue(begun: Coroutine[Any, Any, T], awaited: object) -> Generator[Any, Any, T]:
     """Go on with a coroutine, and with what it awaits: hand each thing on to the task, and its outcome back."""
     while True:
         try:

@@ -25,7 +25,7 @@ def make_item(kind: str, given: Given, *, chunks: Chunks = "token") -> Item:
     return Item(kind, {**BODIES.get(kind, dict)(rest), **ended}, chunks)
 
 
-def _web_search(given: Given) -> Given:
+def _expand_web_search(given: Given) -> Given:
     action = given.get("action") or {"type": "search", **given}
     if action["type"] != "search":
         return {"action": action}
@@ -36,38 +36,38 @@ def _web_search(given: Given) -> Given:
     return {"action": {"type": "search", "query": action.get("query", queries[0]), "queries": queries, **found}}
 
 
-def _file_search(given: Given) -> Given:
+def _expand_file_search(given: Given) -> Given:
     results = given.get("results")
     found = None if results is None else [{**_NO_RESULT, **result} for result in results]
     return {"queries": given.get("queries") or [given.get("query")], "results": found}
 
 
-def _code(given: Given) -> Given:
+def _expand_code(given: Given) -> Given:
     return {"code": given["code"], "container_id": given.get("container_id", ""), "outputs": given.get("outputs")}
 
 
-def _image(given: Given) -> Given:
+def _expand_image(given: Given) -> Given:
     return {"result": "", **given}
 
 
-def _computer(given: Given) -> Given:
+def _expand_computer(given: Given) -> Given:
     checks = [{"id": "", "code": None, "message": None, **check} for check in given.get("pending_safety_checks", ())]
-    done = {"action": _action(given["action"])} if "action" in given else {}
-    several = {"actions": [_action(action) for action in given["actions"]]} if "actions" in given else {}
+    done = {"action": _fill_action(given["action"])} if "action" in given else {}
+    several = {"actions": [_fill_action(action) for action in given["actions"]]} if "actions" in given else {}
     return {"call_id": given.get("call_id", ""), **done, **several, "pending_safety_checks": checks}
 
 
-def _action(action: Given) -> Given:
+def _fill_action(action: Given) -> Given:
     return {**_ACTION_DEFAULTS.get(action["type"], {}), **action}
 
 
-def _mcp_call(given: Given) -> Given:
+def _expand_mcp_call(given: Given) -> Given:
     error = given.get("error")
     if isinstance(error, str):
         error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]}
     return {
         "approval_request_id": given.get("approval_request_id"),
-        "arguments": _arguments(given),
+        "arguments": _write_arguments(given),
         "error": error,
         "name": given["name"],
         "output": given.get("output"),
@@ -75,27 +75,27 @@ def _mcp_call(given: Given) -> Given:
     }
 
 
-def _mcp_tools(given: Given) -> Given:
+def _expand_mcp_tools(given: Given) -> Given:
     tools = [{**_NO_TOOL, **tool} for tool in given.get("tools", ())]
     return {"server_label": given["server_label"], "tools": tools, "error": given.get("error")}
 
 
-def _mcp_approval(given: Given) -> Given:
-    return {"arguments": _arguments(given), "name": given["name"], "server_label": given["server_label"]}
+def _expand_mcp_approval(given: Given) -> Given:
+    return {"arguments": _write_arguments(given), "name": given["name"], "server_label": given["server_label"]}
 
 
-def _arguments(given: Given) -> str:
+def _write_arguments(given: Given) -> str:
     arguments = given.get("arguments", "{}")
     return arguments if isinstance(arguments, str) else to_json(arguments).decode()
 
 
-def _local_shell(given: Given) -> Given:
+def _expand_local_shell(given: Given) -> Given:
     action = given.get("action") or {"command": given.get("command")}
     ordered = {"type": "exec", "command": action.get("command"), "env": {}, **action}
     return {"call_id": given.get("call_id", ""), "action": ordered}
 
 
-def _shell(given: Given) -> Given:
+def _expand_shell(given: Given) -> Given:
     action = given.get("action") or {"commands": given.get("commands")}
     limits = {"max_output_length": None, "timeout_ms": None}
     environment = given.get("environment", {"type": "local"})
@@ -103,24 +103,24 @@ def _shell(given: Given) -> Given:
     return {"call_id": given.get("call_id", ""), "action": ordered, "environment": environment}
 
 
-def _patch(given: Given) -> Given:
+def _expand_patch(given: Given) -> Given:
     operation = given["operation"]
     diff = {} if operation["type"] == "delete_file" else {"diff": operation.get("diff", "")}
     return {"call_id": given.get("call_id", ""), "operation": {**operation, **diff}}
 
 
-def _shell_output(given: Given) -> Given:
-    printed = [_read_command_output(output) for output in given["output"]]
+def _expand_shell_output(given: Given) -> Given:
+    printed = [_expand_command_output(output) for output in given["output"]]
     return {"call_id": given.get("call_id", ""), "output": printed, "max_output_length": given.get("max_output_length")}
 
 
-def _read_command_output(output: Given) -> Given:
+def _expand_command_output(output: Given) -> Given:
     exited = {"type": "exit", "exit_code": output.get("exit_code", 0)}
     outcome = {"type": "timeout"} if output.get("timed_out") else exited
     return {"outcome": outcome, "stderr": output.get("stderr", ""), "stdout": output.get("stdout", "")}
 
 
-def _patch_output(given: Given) -> Given:
+def _expand_patch_output(given: Given) -> Given:
     return {"call_id": given.get("call_id", ""), "output": given.get("output")}
 
 
@@ -128,19 +128,19 @@ _NO_RESULT: Given = {"file_id": None, "filename": None, "score": None, "text": N
 _NO_TOOL: Given = {"name": "", "description": None, "input_schema": {"type": "object"}, "annotations": None}
 _ACTION_DEFAULTS: Mapping[str, Given] = {"click": {"button": "left"}, "scroll": {"scroll_x": 0, "scroll_y": 0}}
 BODIES: Mapping[str, Callable[[Given], Given]] = {
-    "web_search_call": _web_search,
-    "file_search_call": _file_search,
-    "code_interpreter_call": _code,
-    "image_generation_call": _image,
-    "computer_call": _computer,
-    "mcp_call": _mcp_call,
-    "mcp_list_tools": _mcp_tools,
-    "mcp_approval_request": _mcp_approval,
-    "local_shell_call": _local_shell,
-    "shell_call": _shell,
-    "shell_call_output": _shell_output,
-    "apply_patch_call": _patch,
-    "apply_patch_call_output": _patch_output,
+    "web_search_call": _expand_web_search,
+    "file_search_call": _expand_file_search,
+    "code_interpreter_call": _expand_code,
+    "image_generation_call": _expand_image,
+    "computer_call": _expand_computer,
+    "mcp_call": _expand_mcp_call,
+    "mcp_list_tools": _expand_mcp_tools,
+    "mcp_approval_request": _expand_mcp_approval,
+    "local_shell_call": _expand_local_shell,
+    "shell_call": _expand_shell,
+    "shell_call_output": _expand_shell_output,
+    "apply_patch_call": _expand_patch,
+    "apply_patch_call_output": _expand_patch_output,
 }
 
 

@@ -38,15 +38,15 @@ def drop_empty(table: Mapping[str, Json], optional: Container[str]) -> dict[str,
 def map_texts(value: Json, change: Callable[[str], Json], fixed: Container[str] = (), *, keys: bool = False) -> Json:
     """The value with each text in it changed, except below `fixed` keys; `keys`: names too. Tuples become lists."""
 
-    def mapped(inner: Json) -> Json:
+    def walk(inner: Json) -> Json:
         match inner:
             case str():
                 return change(inner)
             case Mapping():
                 items = inner.items()
-                return {change(k) if keys else k: each if k in fixed else mapped(each) for k, each in items}
+                return {change(k) if keys else k: each if k in fixed else walk(each) for k, each in items}
             case list() | tuple():
-                return list(map(mapped, inner))
+                return list(map(walk, inner))
         return inner
 
-    return mapped(value)
+    return walk(value)

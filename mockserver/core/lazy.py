@@ -167,7 +167,7 @@ class _LazyPattern:
         return getattr(compiled, name)
 
 
-def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def compile_lazily(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a pattern that is compiled when it is first used."""
     return cast(re.Pattern[AnyStr], _LazyPattern(source, flags))
 

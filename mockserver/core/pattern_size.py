@@ -2,7 +2,7 @@
 
 import re
 
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 BOUNDLESS = 1 << 62
 LARGEST = 100_000  # elements of a rule's pattern: some 30 MB once it is compiled
@@ -55,9 +55,9 @@ def _estimate_plain(pattern: str) -> int:
 
 
 _ONE = r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?"  # an escape, or a class of characters
-_PIECE = lazy_pattern(_ONE + r"|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
-_VERBOSE = lazy_pattern(r"\(\?[A-Za-z0-9]*x")
-_VERBOSE_IN_PARTS = lazy_pattern(r"\(\?[A-Za-z0-9]*(?:x[A-Za-z0-9]*[-:]|-[A-Za-z0-9]*x)")
+_PIECE = compile_lazily(_ONE + r"|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
+_VERBOSE = compile_lazily(r"\(\?[A-Za-z0-9]*x")
+_VERBOSE_IN_PARTS = compile_lazily(r"\(\?[A-Za-z0-9]*(?:x[A-Za-z0-9]*[-:]|-[A-Za-z0-9]*x)")
 # Ignored, even between an element and its count: comments in brackets; in a verbose pattern whitespace and comments.
-_COMMENT = lazy_pattern(rf"(?P<kept>{_ONE})|\(\?\#[^)]*+\)?", re.DOTALL)
-_SKIPPED = lazy_pattern(rf"(?P<kept>{_ONE})|\s+|\#[^\n]*+\n?", re.DOTALL)
+_COMMENT = compile_lazily(rf"(?P<kept>{_ONE})|\(\?\#[^)]*+\)?", re.DOTALL)
+_SKIPPED = compile_lazily(rf"(?P<kept>{_ONE})|\s+|\#[^\n]*+\n?", re.DOTALL)

@@ -57,7 +57,7 @@ def claim(*parts: bytes) -> bytes:
     return blake2b(b"\0".join(parts), digest_size=CLAIM).digest()
 
 
-def text_bytes(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """The bytes of a text, the same whether or not a client can write halves of characters."""
     return text.encode("utf-8", "replace").replace("\ufffd".encode(), b"?")
 

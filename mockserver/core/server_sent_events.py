@@ -5,12 +5,12 @@
 
 from collections.abc import Iterator
 
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 _BLANK_LINE = rb"(?:\r\n\r\n|\n\r?\n|\r\r)"
-END_OF_EVENT = lazy_pattern(_BLANK_LINE)
-_WHOLE_END = lazy_pattern(_BLANK_LINE + rb"[\r\n]*")
-_DATA = lazy_pattern(rb"(?:\A|(?<=[\r\n]))data:[ ]?([^\r\n]*+)")
+END_OF_EVENT = compile_lazily(_BLANK_LINE)
+_WHOLE_END = compile_lazily(_BLANK_LINE + rb"[\r\n]*")
+_DATA = compile_lazily(rb"(?:\A|(?<=[\r\n]))data:[ ]?([^\r\n]*+)")
 
 
 def split_events(stream: bytes) -> Iterator[bytes]:

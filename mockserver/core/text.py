@@ -31,13 +31,13 @@ def show_value(value: object, longest: int = SHOWN) -> str:
 def make_reprs(*names: str) -> tuple[Callable[[Struct], str], Callable[[Struct], list[tuple[str, Any]]]]:
     """Return `__repr__` and `__rich_repr__` without the fields of these names, which no traceback may show."""
 
-    def fields(struct: Struct) -> list[tuple[str, Any]]:
+    def list_fields(struct: Struct) -> list[tuple[str, Any]]:
         return [(name, value) for name, value in asdict(struct).items() if name not in names]
 
-    def shown(struct: Struct) -> str:
-        return f"{type(struct).__name__}({', '.join([f'{name}={value!r}' for name, value in fields(struct)])})"
+    def show(struct: Struct) -> str:
+        return f"{type(struct).__name__}({', '.join([f'{name}={value!r}' for name, value in list_fields(struct)])})"
 
-    return shown, fields
+    return show, list_fields
 
 
 def truncate(text: str, longest: int = SHOWN) -> str:

@@ -90,10 +90,10 @@ def weigh_pieces(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, i
     pieces = cut(tokens, chunks)
     if chunks == "token" and len(pieces) == len(tokens):
         return zip(pieces, repeat(1), strict=False)
-    return ((piece, span.stop - span.start) for piece, span in zip(pieces, spans(pieces, tokens), strict=True))
+    return ((piece, span.stop - span.start) for piece, span in zip(pieces, slice_tokens(pieces, tokens), strict=True))
 
 
-def spans(pieces: Iterable[str], tokens: Sequence[str]) -> Iterator[slice]:
+def slice_tokens(pieces: Iterable[str], tokens: Sequence[str]) -> Iterator[slice]:
     """Yield for each piece of a text the tokens that end within it; an empty one goes with the next."""
     at = 0
     end = 0
@@ -115,7 +115,7 @@ def end_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     return tokens
 
 
-def raw(token: str) -> bytes:
+def encode_token(token: str) -> bytes:
     """Return the bytes of a token, which may be part of a UTF-8 character."""
     return token.raw if isinstance(token, Token) else token.encode()
 
@@ -125,7 +125,7 @@ def spell_token(token: str) -> str:
     return token.raw.decode("utf-8", "backslashreplace") if isinstance(token, Token) else token
 
 
-def token_id(token: str) -> int:
+def find_token_id(token: str) -> int:
     """Return the number of a token; without a vocabulary it is a hash of the token."""
     if isinstance(token, Token):
         return token.number
@@ -135,7 +135,7 @@ def token_id(token: str) -> int:
     return int.from_bytes(blake2b(token.encode("utf-8", "replace"), digest_size=8).digest()) % _VOCABULARY
 
 
-def token_of(number: int) -> str:
+def make_placeholder(number: int) -> str:
     """Return the placeholder of a token number: `<|123|>`, which is one token with that number."""
     return f"<|{number}|>"
 
@@ -170,7 +170,7 @@ _SCRIPTS = (
 )
 
 
-def _script(letters: str, first: int, further: int) -> str:
+def _make_script_pattern(letters: str, first: int, further: int) -> str:
     marks = f"[{_MARKS}]{{0,4}}"
     return rf"[ ]?(?<![{letters}])[{letters}]{{1,{first}}}{marks} | [{letters}]{{1,{further}}}{marks}"
 
@@ -184,9 +184,10 @@ _ACCENTED = rf"""
         |"""
 _OTHER_SCRIPTS = rf"""
     | [{_PARTICLES}] | [{_HAN}](?:(?![{_PARTICLES}])[{_HAN}])? | [\u3040-\u30ff]{{1,2}}
-    | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_script(*row) for row in _SCRIPTS)})
+    | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_make_script_pattern(*row) for row in _SCRIPTS)})
     | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}}"""
-# Every repetition is bounded, so that any text takes linear time.
+# Every repetition is bounded, so that any text takes linear time. Rulers are written as a sign and then a repetition of
+# it, as `re` does not enter a branch that begins with another sign than the text.
 _PATTERN = r"""
     # Most words are one token: short ones in any language, longer ones unless they end as few English words do.
       [ ][a-z]{{1,12}}+(?![{latin}{marks}'])(?:(?<![aiou])(?<!en)|(?<=[ ][a-z])|(?<=[ ][a-z]{{2}})|(?<=[ ][a-z]{{3}})
@@ -194,7 +195,7 @@ _PATTERN = r"""
     | [a-z]{{1,4}}+(?![{latin}{marks}'])
     # Punctuation: with the name that follows it, as rulers, in clusters. Digits in threes.
     | [_.(\#?&<][A-Za-z][a-z]{{0,5}} | [/-][a-z]{{1,4}}
-    | [ ]?(?:-{{4,16}}|={{4,16}}|\*{{4,16}}|\#{{4,16}}|_{{4,16}}|\.{{4,16}})
+    | [ ]?(?:--{{3,15}}|=={{3,15}}|\*\*{{3,15}}|\#\#{{3,15}}|__{{3,15}}|\.\.{{3,15}})
     | [ ]?+[!-/:-@\[-`{{-~]{{1,3}}+[\r\n]{{0,4}}+
     | [0-9]{{1,3}}
     # Words of Latin letters. Those that are not English get shorter pieces: by their letters, or by how they end.
@@ -213,7 +214,7 @@ _WORD = re.compile(r"\s*\S+|\s+")
 
 
 @cache
-def _token(*, is_ascii: bool) -> re.Pattern[str]:
+def _make_token_pattern(*, is_ascii: bool) -> re.Pattern[str]:
     """Return the pattern of a token. Without letters that ASCII texts lack, it compiles in a fraction of the time."""
     if is_ascii:
         pattern = _PATTERN.format(latin="A-Za-z", marks="", accented="", others="")
@@ -268,12 +269,12 @@ def _estimate(text: str) -> int:
 
 
 def _match_tokens(text: str) -> tuple[str, ...]:
-    return tuple(_token(is_ascii=text.isascii()).findall(text))
+    return tuple(_make_token_pattern(is_ascii=text.isascii()).findall(text))
 
 
 def _count_in_part(text: str, start: int, end: int) -> int:
     """How many tokens are found from one place of a text to another, where it may lie within a word."""
-    tokens, (first, *words) = _token(is_ascii=text.isascii()).findall, text[start:end].split(" ")
+    tokens, (first, *words) = _make_token_pattern(is_ascii=text.isascii()).findall, text[start:end].split(" ")
     with suppress(KeyError):
         if not first[-1:].isspace():
             return len(tokens(text, start, start + len(first))) + sum(map(_in_word, words))
@@ -341,11 +342,11 @@ class Approximate:
     def split(self, text: str) -> tuple[str, ...]:
         if len(text) <= HUGE:
             return _SPLITS[text]
-        found = _token(is_ascii=text.isascii()).finditer(text)
+        found = _make_token_pattern(is_ascii=text.isascii()).finditer(text)
         return tuple([each[0] for each in found])  # in steps, between which other threads run
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        return tuple(map(token_of, numbers))
+        return tuple(map(make_placeholder, numbers))
 
 
 APPROX = Approximate()
@@ -365,7 +366,7 @@ _USUAL_IMAGE = (1024, 1024)  # assumed for images given by URL
 Size = tuple[int, int]  # width and height in pixels
 
 
-def part_tokens(part: Mapping[str, Json]) -> int:
+def count_part_tokens(part: Mapping[str, Json]) -> int:
     image = part.get("image_url")
     if not isinstance(image, Mapping):
         return _PER_PART

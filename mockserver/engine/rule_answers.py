@@ -1,4 +1,4 @@
-"""What a rule that matches says to a call, and what is wrong with it."""
+"""Gets the answer of a rule that matches a call, and checks it."""
 
 from functools import partial
 
@@ -14,12 +14,12 @@ from mockserver.engine.rule_set import RuleMatch
 from mockserver.model import GENERATORS
 from mockserver.model.budget import AnswerWork
 from mockserver.rules.checks import explain_misfit
-from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
+from mockserver.rules.lint.contradictions import find_contradictions, follows_schema, recall_contradictions
 from mockserver.rules.load import Rule
 
 
 async def ask_rule(context: CallContext, call: Call, match: RuleMatch) -> RuleAnswer:
-    """Return what a rule says to a call that it matches. Raises Failure."""
+    """Return the answer of a rule to a call that it matches. Raises Failure."""
     rule = match.rule
     work = context.work
     generator = make_generator if work is None else partial(make_generator, budget=AnswerWork(work))
@@ -31,21 +31,20 @@ async def ask_rule(context: CallContext, call: Call, match: RuleMatch) -> RuleAn
 
 
 def check_fit(rule: Rule, outcome: RuleOutcome | None, call: Call) -> None:
-    """Raise Failure for what a rule says that its call cannot be answered with."""
+    """Raise Failure for an outcome that does not suit the operation of the call."""
     if outcome is not None and (why := explain_misfit(outcome, call)):
         raise Failure("server_error", f"{rule.source}: {why}", status=500)
 
 
 async def add_remarks(engine: Engine, call: Call, rule: Rule, draft: Draft, plan: Plan) -> Plan:
-    """Return the plan of what a rule says, with remarks if no model could say it."""
+    """Return the plan of a rule's draft, with remarks if no model could answer so."""
     whys = recall_contradictions(call, draft)
-    if whys == ():
-        return plan
     if whys is None:
-        shown = call.operation in engine.thinking.get(call.dialect, (call.operation,))
-        if is_demanding(call):
+        shown = draft.plain is not None or call.operation in engine.thinking.get(call.dialect, (call.operation,))
+        if follows_schema(call) and is_demanding(call):
             whys = await on_thread(find_contradictions, call, draft, shows_reasoning=shown)
         else:
             whys = find_contradictions(call, draft, shows_reasoning=shown)
-    remarks = [f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]
-    return replace(plan, remarks=tuple(remarks)) if remarks else plan
+    if not whys:
+        return plan
+    return replace(plan, remarks=tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]))

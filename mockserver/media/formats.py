@@ -40,11 +40,16 @@ def write_png(picture: Picture) -> bytes:
     """Return a PNG with a palette of two colours: one bit for each pixel."""
     header = pack(">IIBBBBB", picture.width, picture.height, 1, 3, 0, 0, 0)
     palette = bytes((*picture.ground, *picture.ink))
-    clear = _chunk(b"tRNS", b"\x00\xff") if picture.is_transparent else b""
+    clear = _write_chunk(b"tRNS", b"\x00\xff") if picture.is_transparent else b""
     lines = [_pack_line(tiles, picture) for tiles in picture.lines()]
     raw = b"".join([_filter_line(line, above) for line, above in zip(lines, (b"", *lines), strict=False)])
-    chunks = (_chunk(b"IHDR", header), _chunk(b"PLTE", palette), clear, _chunk(b"IDAT", compress(raw)))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks) + _chunk(b"IEND", b"")
+    chunks = (
+        _write_chunk(b"IHDR", header),
+        _write_chunk(b"PLTE", palette),
+        clear,
+        _write_chunk(b"IDAT", compress(raw)),
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks) + _write_chunk(b"IEND", b"")
 
 
 def _filter_line(line: bytes, above: bytes) -> bytes:
@@ -57,7 +62,7 @@ def _pack_line(tiles: int, picture: Picture) -> bytes:
     return bytes([0xFF if tiles >> at & 1 else 0 for at in reversed(range(picture.columns))])
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _write_chunk(kind: bytes, data: bytes) -> bytes:
     return pack(">I", len(data)) + kind + data + pack(">I", crc32(kind + data))
 
 
@@ -151,16 +156,16 @@ def _count_lengths(codes: Sequence[str]) -> bytes:
 
 def _scan(picture: Picture) -> bytes:
     """Return the coded blocks: the difference of each component from the block before."""
-    colors = [_to_luma(color) for color in (picture.ground, picture.ink)]
-    steps = {(before, now): _code_step(colors[before], colors[now]) for before in (0, 1) for now in (0, 1)}
+    colors = [_convert_to_luma(color) for color in (picture.ground, picture.ink)]
+    steps = {(before, now): _encode_step(colors[before], colors[now]) for before in (0, 1) for now in (0, 1)}
     tiles = [row >> at & 1 for row in picture.rows for at in reversed(range(picture.columns))]
-    first = _code_step((0, 0, 0), colors[tiles[0]])
+    first = _encode_step((0, 0, 0), colors[tiles[0]])
     bits = first + "".join([steps[step] for step in pairwise(tiles)])
     bits += "1" * (-len(bits) % 8)
     return int(bits, 2).to_bytes(len(bits) // 8, "big").replace(b"\xff", b"\xff\0")
 
 
-def _to_luma(color: Color) -> tuple[int, int, int]:
+def _convert_to_luma(color: Color) -> tuple[int, int, int]:
     """Return a colour as the levels of brightness, blue and red around zero (JFIF 1.02, in whole numbers)."""
     red, green, blue = color
     return (
@@ -170,11 +175,11 @@ def _to_luma(color: Color) -> tuple[int, int, int]:
     )
 
 
-def _code_step(before: Sequence[int], now: Sequence[int]) -> str:
-    return "".join([_code_difference(new - old) + _END_OF_BLOCK for old, new in zip(before, now, strict=True)])
+def _encode_step(before: Sequence[int], now: Sequence[int]) -> str:
+    return "".join([_encode_difference(new - old) + _END_OF_BLOCK for old, new in zip(before, now, strict=True)])
 
 
-def _code_difference(difference: int) -> str:
+def _encode_difference(difference: int) -> str:
     count = abs(difference).bit_length()
     if not count:
         return _DC_CODES[0]

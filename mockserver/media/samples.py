@@ -39,7 +39,7 @@ class SampleFormat(Struct, frozen=True):
 
     def decode(self, data: bytes) -> bytes:
         """Return a sound as 16-bit samples at 24 kHz."""
-        return data if self.width == 2 else write_levels(_triple(self.read_levels(data)))
+        return data if self.width == 2 else write_levels(_resample_threefold(self.read_levels(data)))
 
     def encode(self, samples: bytes) -> bytes:
         """Return 16-bit samples at 24 kHz in this format."""
@@ -51,7 +51,7 @@ class SampleFormat(Struct, frozen=True):
         return bytes([codes[(one + two + three) // 3 + 32_768 >> 2] for one, two, three in threes])
 
 
-def _triple(levels: "array[int]") -> "array[int]":
+def _resample_threefold(levels: "array[int]") -> "array[int]":
     """Return three samples for each: those between two lie on a line."""
     tripled = array("h", bytes(6 * len(levels)))
     after = levels[1:] + levels[-1:]

@@ -165,7 +165,7 @@ def _write_flac_frame(number: int, block: bytes) -> bytes:
     head = b"\xff\xf8\x77\x08" + chr(number).encode() + pack(">H", len(block) // 2 - 1)  # 24 kHz, a stated length
     head += bytes((_check(_CRC_8, head, 8),))
     subframe = _write_subframe(block)
-    check = _pass_zeros(_check(_CRC_16, head, 16), len(subframe.data)) ^ subframe.check
+    check = _append_zeros(_check(_CRC_16, head, 16), len(subframe.data)) ^ subframe.check
     return head + subframe.data + pack(">H", check)
 
 
@@ -186,7 +186,7 @@ def _write_subframe(block: bytes) -> _Subframe:
     return _Subframe(data, _check(_CRC_16, data, 16))
 
 
-def _pass_zeros(check: int, count: int) -> int:
+def _append_zeros(check: int, count: int) -> int:
     """Return a check sum of 16 bits after so many zeros; that of other data is the same, but for their own (XOR)."""
     passed = 0
     for bit, moved in enumerate(_list_passed_bits(count)):

@@ -16,14 +16,14 @@ Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 
 GENERATORS: LazyTable[Generator] = LazyTable(
     {
-        "auto": "mockserver.model.auto:auto",
-        "prose": "mockserver.model.prose:prose",
-        "lorem": "mockserver.model.prose:lorem",
-        "words": "mockserver.model.prose:words",
+        "auto": "mockserver.model.auto:answer_as_model",
+        "prose": "mockserver.model.prose:write_prose",
+        "lorem": "mockserver.model.prose:write_lorem",
+        "words": "mockserver.model.prose:write_words",
         "echo": "mockserver.model.prose:echo",
-        "schema": "mockserver.model.reply:schema",
-        "json": "mockserver.model.reply:json",
-        "markdown": "mockserver.model.prose:markdown",
-        "arguments": "mockserver.model.reply:arguments",
+        "schema": "mockserver.model.reply:write_instance",
+        "json": "mockserver.model.reply:write_json",
+        "markdown": "mockserver.model.prose:write_markdown",
+        "arguments": "mockserver.model.reply:call_tool",
     }
 )

@@ -10,7 +10,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.passages import write_plain_prose
 
 
-def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+def answer_as_model(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What a model would do: call a fitting tool, answer in the requested format or as the prompt orders, or prose."""
     if call.prompts and call.prompts[0].suffix is not None:
         from mockserver.model.middle import fill_middle

@@ -17,23 +17,23 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
-from mockserver.model.arguments import Mentions, mentions
+from mockserver.core.lazy import compile_lazily, remember
+from mockserver.model.arguments import Mentions, find_mentions
 from mockserver.model.hosted import list_allowed
 from mockserver.model.vocabulary import (
     Keys,
+    asks_to_read,
     find_keys,
+    find_leading_word,
+    find_roots,
     is_action,
     is_verb,
     keep_ends,
-    leading,
-    reads,
-    roots,
+    make_vocabulary,
+    read_word_list,
     split_words,
     stem,
-    vocabulary,
     weigh_word,
-    word_list,
 )
 
 THRESHOLD = 0.7
@@ -57,6 +57,7 @@ class Offer(Struct, frozen=True):
     parameters: Keys
     verb: str
     does_anything: bool  # a colleague or a computer, which can do anything
+    runs_code: bool  # one word of what that is good for is enough
     keys: Keys  # of its name and its description
 
 
@@ -74,7 +75,7 @@ class Offers:
         found = list[tuple[int, Tool]]()
         for offer in self._offers:
             if any(name.lower() in small for name in offer.names):
-                place = re.search("|".join(map(_spelling, offer.names)), text, re.IGNORECASE)
+                place = re.search("|".join(map(_make_name_pattern, offer.names)), text, re.IGNORECASE)
                 found += [(place.start(), self.tools[offer.at])] if place else []
         return found
 
@@ -183,6 +184,7 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
             parameters=parameters,
             verb=next((word for word in name if is_verb(word)), ""),
             does_anything=bool(HANDOFF.match(tool.names[0])) or tool.kind.startswith("computer"),
+            runs_code=tool.kind.startswith("code_interpreter"),
             keys=own.union(*(find_keys(word) for word in told if weigh_word(word) >= 0.6)),
         )
         offers.append(offer)
@@ -197,11 +199,11 @@ def _split_namespace(name: str) -> tuple[str, str]:
 
 
 def _describe(tool: _ReadTool) -> str:
-    purpose = " ".join(word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
+    purpose = " ".join(read_word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
     return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_MAX_DESCRIPTION]
 
 
-def _spelling(name: str) -> str:
+def _make_name_pattern(name: str) -> str:
     """A pattern that finds a name; an everyday word is a name only with a sign of it: `search(`, the search tool."""
     written = re.escape(name)
     if len(split_words(name)) > 1 or not name.isalpha():
@@ -235,9 +237,9 @@ class Said:
         self.words = said
         self.exact = frozenset(said)
         self.keys: Keys = frozenset().union(*map(find_keys, self.exact))
-        self.meant: Keys = frozenset().union(*(roots(word) - {stem(word)} for word in self.exact))
-        self.leading = leading(said)
-        self.first = roots(self.leading)
+        self.meant: Keys = frozenset().union(*(find_roots(word) - {stem(word)} for word in self.exact))
+        self.leading = find_leading_word(said)
+        self.first = find_roots(self.leading)
         self.is_action = is_action(self.leading)
         self.head = find_keys(next((word for word in said if weigh_word(word) > _FAINT), ""))
         self.verbs = [word for word in said[:4] if is_action(word)]
@@ -249,7 +251,7 @@ def _score_name(offer: Offer, said: Said) -> float:
     if not met or (len(met) < len(offer.name) and all(weigh_word(word.word) < 0.3 for word in met)):
         return 0.0
     faint = all(weigh_word(word.word) < _FAINT for word in offer.name)
-    if faint and not any(roots(word.word) & said.first for word in met):
+    if faint and not any(find_roots(word.word) & said.first for word in met):
         return 0.0
     shares = (
         word.share * (1 if word.word in said.exact or stem(word.word) in said.meant else _WEIGHTS["synonym"])
@@ -278,13 +280,13 @@ def _score_verb(offer: Offer, said: Said) -> float:
         own = [*offer.name[:1]]
         verbs = [said.leading]
     other = own and verbs and not any(one.keys & find_keys(verb) for one in own for verb in verbs)
-    if other or (said.is_action and reads(offer.verb) and not find_keys(said.leading) & find_keys(offer.verb)):
+    if other or (said.is_action and asks_to_read(offer.verb) and not find_keys(said.leading) & find_keys(offer.verb)):
         return _WEIGHTS["other verb"]
-    if said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45):
+    if said.leading and any(find_roots(word.word) & said.first for word in offer.name if word.share > 0.45):
         return _WEIGHTS["same verb"]
     if _ASKING.isdisjoint(said.words[:1]):
         return 0.0
-    tells = reads(offer.verb) or not _TELLING.isdisjoint(word.word for word in offer.name)
+    tells = asks_to_read(offer.verb) or not _TELLING.isdisjoint(word.word for word in offer.name)
     if not tells:
         return _WEIGHTS["acts"] if own else 0.0
     is_head = any(word.keys & said.head for word in offer.name)
@@ -300,7 +302,7 @@ _FEWEST_WORDS = 4  # words of a tool
 _MOST_READ = 20_000  # words of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
 _MOST_ALIKE = 64  # tools that are compared with a clause
-_NAMESPACE = lazy_pattern(r"__|[./:]|-(?=[^\W_]*_)|(?<=[a-z])-(?=[A-Z])")  # Plugin-get_function
+_NAMESPACE = compile_lazily(r"__|[./:]|-(?=[^\W_]*_)|(?<=[a-z])-(?=[A-Z])")  # Plugin-get_function
 _WEIGHTS = {
     "synonym": 0.95,
     "called a tool": 1.25,
@@ -317,9 +319,9 @@ _WEIGHTS = {
     "tells what is named first": 0.2,
     "acts": -0.2,  # where something is asked for
 }
-_ASKING = vocabulary("what where when who which how is are has did do does my")
-_TELLING = vocabulary("status detail details info information history lookup track tracker")
-_ASIDE = lazy_pattern(
+_ASKING = make_vocabulary("what where when who which how is are has did do does my")
+_TELLING = make_vocabulary("status detail details info information history lookup track tracker")
+_ASIDE = compile_lazily(
     r"\((?:e\.?g\.?|i\.?e\.?|for example|such as|like)[^)]*\)|\b(?:e\.g\.|for example|such as|for instance)[^.;\n]*"
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
     re.IGNORECASE,
@@ -386,26 +388,27 @@ def _split_denial(piece: str) -> tuple[str, str]:
 
 
 _MOST_AT_AN_END = 16
-_NAME = lazy_pattern(r"\w{1,64}")
-_QUOTED = lazy_pattern(
+_NAME = compile_lazily(r"\w{1,64}")
+_QUOTED = compile_lazily(
     r'```[^`]*```|`[^`\n]*`|"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»|「[^「」\n]*」|(?<!\w)\'[^\'\n]{2,200}\'(?!\w)'
 )
-_JOINT = lazy_pattern(
+_JOINT = compile_lazily(
     r"[.!?;:](?=\s|$)[.!?]*|[。！？；，、]|\n+|,|\s-\s|[—–]"
     r"|\b(?:and\s+then|and\s+also|and\s+finally|as\s+well\s+as|after\s+that|and|then|also|afterwards|finally|but)\b",
     re.IGNORECASE,
 )
 _LATER = ("then", "after", "finally")
-_BEGINS_LATER = lazy_pattern(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
-_DENIAL = lazy_pattern(
+_BEGINS_LATER = compile_lazily(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
+_DENIAL = compile_lazily(
     r"(?i)\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don['’]?t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
     r"|(?:I|we)\s+(?:do\s+not|don['’]?t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?|never|without|no\s+need\s+to"
     r"|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not(?:\s+to)?|except|no)\b"
 )
-_TURN = lazy_pattern(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
-_IDLE = lazy_pattern(
+_TURN = compile_lazily(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
+_IDLE = compile_lazily(
     r"(?i)^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\bwhat\s+can\s+you\s+do\b"
-    r"|\b(?:what|which|explain|describe|do\s+you\s+have)\b.{0,60}\b(?:tools?|functions?)\b|\bhow\s+(?:does"
+    r"|\b(?:what|which|explain|describe|do\s+you\s+have|you\s+have\s+access\s+to)\b.{0,60}\b(?:tools?|functions?)\b"
+    r"|\bhow\s+(?:does"
     r"|do)\b.{0,60}\bwork\b"
     r"|\b(?:who|how)\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|feel)\b"
     r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+|just\s+)?"
@@ -426,7 +429,7 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
     text = keep_ends(text, _LONGEST_END, _LONGEST_END)
     offers = Offers(tools, hints)
     clauses = split_clauses(text)
-    if unwanted := {name for clause in clauses if clause.denied for name in _denied_names(clause.denied, offers)}:
+    if unwanted := {name for clause in clauses if clause.denied for name in _list_denied_names(clause.denied, offers)}:
         offers = Offers([tool for tool in tools if tool.name not in unwanted], hints)
     begins = [at for at, clause in enumerate(clauses) if clause.first or not at]
     sentences = (clauses[one:other] for one, other in pairwise((*begins, len(clauses))))
@@ -450,7 +453,7 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
 def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = keep_ends(text, _LONGEST_END, _LONGEST_END)
-    return Offers(tools, hints).best(Said(split_words(text)), mentions(text), least=0.01)
+    return Offers(tools, hints).best(Said(split_words(text)), find_mentions(text), least=0.01)
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
@@ -470,7 +473,7 @@ def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
 
 def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
     """Return what names that are labels commonly mean: `transfer_to_billing` has to do with invoices."""
-    known = word_list("labels")
+    known = read_word_list("labels")
     return {name: " ".join(word for label in split_words(name) for word in known.get(label, ())) for name in names}
 
 
@@ -483,7 +486,7 @@ def refers_back(text: str) -> bool:
     return POINTS_BACK.search(text) is not None
 
 
-def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
+def _list_denied_names(denied: str, offers: Offers) -> Iterator[str]:
     """Yield the names of the tools that a clause does not want."""
     if _ANY_TOOL.match(denied):
         yield from (tool.name for tool in offers.tools)
@@ -518,12 +521,12 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
     `head` is the first clause of its sentence, `before` the clause before it.
     """
     own = split_words(clause.text)
-    if leading(own) in ("run", "execute"):  # what is run may be quoted, and so blank
+    if find_leading_word(own) in ("run", "execute"):  # what is run may be quoted, and so blank
         own = (*own, "command")
     if clause.idle or not any(map(find_keys, own)):
         return []
     alone = Said(own)
-    composed = _composed(clause, own, head)
+    composed = _list_composing_words(clause, own, head)
     said = Said((*own, *split_words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
@@ -533,21 +536,22 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
         if offer.does_anything:
             return _PENALTIES["does anything"]
         if not composed or any(find_keys(word) & other.keys for word in composed for other in offer.name):
-            return 0.0
+            return _PENALTIES["runs code"] if offer.runs_code else 0.0
         return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
     written = clause.written if said is alone else f"{before.written}, {clause.written}"
-    tool = offers.best(said, mentions(written), least=THRESHOLD, against=weigh_against)
+    tool = offers.best(said, find_mentions(written), least=THRESHOLD, against=weigh_against)
     return [] if tool is None else [tool]
 
 
-def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]:
+def _list_composing_words(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]:
     """Return the words that ask for a text or an explanation; a clause without a verb continues its sentence."""
     if own[0] == "why" or _IN_GENERAL.match(clause.text):
         return own[:1]
     first = next((word for word in own if find_keys(word)), "")
     asking = own if weigh_word(first) < 1 else (*split_words(head.text)[:_FIRST_WORDS], *own)
-    found = [word for word in asking[: 2 * _FIRST_WORDS] if word in _COMPOSED]
+    pairs = pairwise(("", *asking[: 2 * _FIRST_WORDS]))
+    found = [word for before, word in pairs if word in _COMPOSED and (before, word) != _AVERAGE]
     return [word for word in found if word in _FORMS] or found
 
 
@@ -568,26 +572,27 @@ _LONGEST_JOINT = 40  # characters
 _MOST_AROUND = 10  # characters
 _FIRST_WORDS = 5
 _UNFIT = -10.0  # for what the words of the clause itself do not speak
-_PENALTIES = {"does anything": 0.3, "composes": -0.6, "explains": -1.5}
-_FORMS = vocabulary("poem story joke essay haiku song limerick riddle")
-_COMPOSED = _FORMS | vocabulary(
+_PENALTIES = {"does anything": 0.3, "runs code": 0.3, "composes": -0.6, "explains": -1.5}
+_FORMS = make_vocabulary("poem story joke essay haiku song limerick riddle")
+_COMPOSED = _FORMS | make_vocabulary(
     "explain describe define compose history write discuss opinion meaning mean means difference teach rewrite"
     " rephrase brainstorm"
 )
-POINTS_BACK = lazy_pattern(
+_AVERAGE = ("the", "mean")  # a number, not an explanation
+POINTS_BACK = compile_lazily(
     r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer|output|sum|product)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
     r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|of\s+them)\b|(?=\s+for\s"
     r"|\s*(?:[.,!]|$)))"
     r"|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|\w+day)\b)"
     r"|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b"
 )
-_ANY_TOOL = lazy_pattern(
+_ANY_TOOL = compile_lazily(
     r"(?i)\W*(?:(?:use|call|using|calling|run)\s+)?(?:(?:any|the|your|a)\s+)?(?:tools?|functions?)"
     r"(?:\s+calls?)?\s*(?:for\s+this|here|please|at\s+all)?\s*$"
 )
-HANDOFF = lazy_pattern(
+HANDOFF = compile_lazily(
     r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE
 )
-_IN_GENERAL = lazy_pattern(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
-_LOOSE = lazy_pattern(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
-_FOLLOWING = lazy_pattern(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)
+_IN_GENERAL = compile_lazily(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
+_LOOSE = compile_lazily(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
+_FOLLOWING = compile_lazily(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)

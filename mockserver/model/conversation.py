@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import compact
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.shapes import read_loosely
-from mockserver.model.vocabulary import english, split_words
+from mockserver.model.vocabulary import read_english, split_words
 
 
 def unwrap(call: Call) -> Call:
@@ -60,7 +60,7 @@ def _is_nudge(before: Message, last: Message) -> bool:
     if last.role != "user" or last.parts or before.role not in ("user", "assistant") or before.tool_calls:
         return False
     asked = split_words(re.split(r"[.!?\n]", last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
-    goes_on = bool(asked) and {*english("going_on", "formats")}.issuperset(asked)
+    goes_on = bool(asked) and {*read_english("going_on", "formats")}.issuperset(asked)
     return (goes_on and before.role == "assistant") or _MISSES_CALL.search(last.text) is not None
 
 
@@ -129,28 +129,28 @@ def _read_calls(text: str) -> tuple[ToolCall, ...]:
     return tuple(made)
 
 
-_QUOTED = lazy_pattern(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # a prompt in the quotes of a command line
-_CONTEXT = lazy_pattern(
+_QUOTED = compile_lazily(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # a prompt in the quotes of a command line
+_CONTEXT = compile_lazily(
     r"(?i)<(?P<tag>(?:system|session|environment|user|workspace|editor|project|ide|additional|conversation)"
     r"[-_](?:reminder|context|info|information|details|instructions|state|data)|env|instructions|attachments)>"
 )
-_REQUEST = lazy_pattern(
+_REQUEST = compile_lazily(
     r"(?is)\s*<(?P<tag>task|user_?(?:query|request|message|input|prompt)|request|prompt)>\s*(?P<said>.{1,20000}?)"
     r"\s*</(?P=tag)>\s*"
 )
-_TURN_OF_TEMPLATE = lazy_pattern(  # what the user says in a prompt that is written out for a model, as Llama's is
+_TURN_OF_TEMPLATE = compile_lazily(  # what the user says in a prompt that is written out for a model, as Llama's is
     r"(?s)(?:<\|start_header_id\|>user<\|end_header_id\|>|<\|im_start\|>user\n|<start_of_turn>user\n|<\|user\|>|\[INST\])"
     r"(?P<said>.*?)(?:<\|(?:eot_id|im_end|end|assistant)\|>|<end_of_turn>|\[/INST\]|\Z)"
 )
-_SYSTEM_OF_TEMPLATE = lazy_pattern(r"(?s)<<SYS>>.*?<</SYS>>")
-_FORMAT_REQUEST = lazy_pattern(  # You must format the previous response as structured output.
+_SYSTEM_OF_TEMPLATE = compile_lazily(r"(?s)<<SYS>>.*?<</SYS>>")
+_FORMAT_REQUEST = compile_lazily(  # You must format the previous response as structured output.
     r"(?i)(?:<\w{1,20}>)?[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract|reflect on)\b[^.!?\n]{0,40}"
     r"\b(?:previous|preceding|above|last|original)\s(?:response|answer|message|text|output|conversation|question)\b"
     r"[^.!?\n]{0,80}[.!]?(?:\s+(?:respond|answer)\b[^.!?\n]{0,80}[.!]?)?(?:</\w{1,20}>)?"
 )
 _LONGEST_NUDGE = 200  # characters
-_LAST_LABEL = lazy_pattern(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
-_MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response!
+_LAST_LABEL = compile_lazily(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
+_MISSES_CALL = compile_lazily(  # You did not use a tool in your previous response!
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
     r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
 )
@@ -158,8 +158,8 @@ _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response
 _OPENINGS = {"user": ("For context:", "Observation:"), "assistant": ("Calling tools:",)}
 _TELLING = (*_OPENINGS["user"], *_OPENINGS["assistant"])
 _LONGEST_TRANSCRIPT = 100_000
-_ACT = lazy_pattern(
+_ACT = compile_lazily(
     r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"
     r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)|\A(?:(?P<listed>Calling tools)|(?P<seen>Observation)):"
 )
-_MARKERS = lazy_pattern(r"<<<(?:BEGIN|END)_\w{1,60}>>>")
+_MARKERS = compile_lazily(r"<<<(?:BEGIN|END)_\w{1,60}>>>")

@@ -13,25 +13,25 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.seed import Random
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.listed_options import list_options
-from mockserver.model.orders import NUMBER, Request, word_group
-from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
-from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import Described, record_of, shape_of
+from mockserver.model.orders import NUMBER, Request, read_word_group
+from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, list_content_words
+from mockserver.model.schema.scalars import draw_known_text
+from mockserver.model.shapes import Described, infer_shape, make_record_schema
 from mockserver.model.vocabulary import (
     RULING,
-    capitalized,
-    english,
-    excerpt,
+    capitalize,
+    cut_excerpt,
+    draw_note,
+    find_singular,
     fold,
-    note,
-    number_of,
-    singular,
+    make_vocabulary,
+    read_english,
+    read_number,
     split_words,
-    vocabulary,
 )
 
 
@@ -47,9 +47,9 @@ def write_list(request: Request, rng: Random) -> str | None:
     if not (counted or points or is_bulleted or _LIST.search(fold(request.text))):
         return None
     counting = counted or points
-    number = number_of(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
+    number = read_number(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
     number = min(max(number, 1), 50)
-    made = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
+    made = [capitalize(f"{key}: {value}" if key else value) for key, value in request.facts]
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     noun = counted["noun"].lower() if counted and not made else ""
     items = (made + _make_items(noun, number, about, rng)[: max(0, number - len(made))])[:number]
@@ -61,7 +61,7 @@ def write_list(request: Request, rng: Random) -> str | None:
 
 def _find_counted(text: str) -> re.Match[str] | None:
     """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
-    listed = (each for each in _COUNTED.finditer(fold(text)) if each["noun"].lower() not in word_group("measures"))
+    listed = (each for each in _COUNTED.finditer(fold(text)) if each["noun"].lower() not in read_word_group("measures"))
     found = next(listed, None)
     return None if found is None or _ONE_TEXT.search(fold(text[: found.end()])) else found
 
@@ -74,28 +74,28 @@ def _find_material(text: str) -> str:
 
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
     """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
-    thing = singular(noun)
+    thing = find_singular(noun)
     last = split_words(thing)[-1:] or ("",)
-    telling = content_words(about, ENGLISH)
-    is_reworded = about.endswith("?") and last[0] in english("wording", "list_items")
-    kind = next((kind for kind in ("question", "query", "keyword") if last[0] in english(kind, "list_items")), "")
+    telling = list_content_words(about, ENGLISH)
+    is_reworded = about.endswith("?") and last[0] in read_english("wording", "list_items")
+    kind = next((kind for kind in ("question", "query", "keyword") if last[0] in read_english(kind, "list_items")), "")
     kind = "question" if is_reworded else kind
     if kind == "keyword" and about:
-        return [*telling, *(word for word in english("aspects") if word not in telling)][:number]
+        return [*telling, *(word for word in read_english("aspects") if word not in telling)][:number]
     if kind and about:
-        templates = english(f"{kind}_templates", "list_items")
+        templates = read_english(f"{kind}_templates", "list_items")
         subject = " ".join(telling[:5]) or about[:80]
         first = rng.randrange(len(templates))
-        pairs = [rng.sample(english("aspects"), 2) for _ in range(number)]
+        pairs = [rng.sample(read_english("aspects"), 2) for _ in range(number)]
         turned = [*templates[first:], *templates[:first], *templates[-1:] * number]
-        return [capitalized(each.format(about=subject, a=a, b=b)) for each, (a, b) in zip(turned, pairs, strict=False)]
-    if not noun or noun in word_group("points"):
-        aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
+        return [capitalize(each.format(about=subject, a=a, b=b)) for each, (a, b) in zip(turned, pairs, strict=False)]
+    if not noun or noun in read_word_group("points"):
+        aspects = rng.sample(read_english("aspects"), min(number, len(read_english("aspects"))))
         heads = [*map(str.capitalize, aspects), *(f"Point {at}" for at in range(len(aspects) + 1, number + 1))]
-        return [f"{head}: {note(rng)}" for head in heads]
-    drawn = (known_text(thing, rng) for _ in range(4 * number))
+        return [f"{head}: {draw_note(rng)}" for head in heads]
+    drawn = (draw_known_text(thing, rng) for _ in range(4 * number))
     known = [*dict.fromkeys(text for text in drawn if text is not None)][:number]
-    adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
+    adjectives = rng.sample(read_english("adjectives"), len(read_english("adjectives")))
     names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
     return known if len(known) == number else [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
 
@@ -114,7 +114,7 @@ def _shorten(answer: str, request: Request) -> str:
     found = request.find(_LENGTH)
     if found is None:
         return answer
-    number = number_of(found["number"])
+    number = read_number(found["number"])
     if found["unit"].lower() == "word":
         return " ".join(answer.split()[:number]).rstrip(".,;:?!") + "." * (number > 1)
     return "".join(islice((each[0] for each in SENTENCE.finditer(answer)), number)).strip()
@@ -143,11 +143,11 @@ def _add_tags(answer: str, request: Request, rng: Random) -> str:
     names = [name for name in names if name.lower() not in _HTML]
     if not names or "<" in answer or "```" in answer:
         return answer
-    thinking = [name for name in names if name.lower() in word_group("thinking_tags")]
+    thinking = [name for name in names if name.lower() in read_word_group("thinking_tags")]
     plain = [name for name in names if name not in thinking]
-    plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in word_group("no_values")]
-    wanted = shape_of(dict.fromkeys(plain, "..."))["properties"]
-    given, _ = mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
+    plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in read_word_group("no_values")]
+    wanted = infer_shape(dict.fromkeys(plain, "..."))["properties"]
+    given, _ = find_mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
     thoughts = Speaker(request.topic, rng).thoughts()
     texts = [next(thoughts) if name in thinking else str(given.get(name, answer)) for name in names]
     tail = f"\n{answer}" if names[-1] in thinking else ""  # nothing was said of the answer, which follows
@@ -174,7 +174,7 @@ def find_closing(call: Call) -> Closing:
     asked = [at for at, message in enumerate(messages) if message.role == "user"]
     ruling = [at for at, message in enumerate(messages) if message.role in RULING]
     for at in sorted({*ruling[:_MOST_RULING], *ruling[-_MOST_RULING:], *asked[:1], *asked[-1:]}):
-        for sentence in _SENTENCE_WITH_QUOTES.findall(excerpt(messages[at].text)):
+        for sentence in _SENTENCE_WITH_QUOTES.findall(cut_excerpt(messages[at].text)):
             order = _CLOSING.fullmatch(sentence)
             is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
             if order and is_due and not _ORDERED_LABEL.search(sentence):
@@ -186,12 +186,12 @@ def find_closing(call: Call) -> Closing:
     approves = not order["ending"] and _APPROVING.search(order[0]) is not None
     if approves and not call.turn and "feedback" in order[0]:
         return Closing(call)
-    is_idle = last.role == "user" and word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
+    is_idle = last.role == "user" and read_word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
     alone = approves or (bool(call.turn or by_user) and is_idle)
     return Closing(call, (order["quoted"] or order["bare"]).strip(), alone)
 
 
-def without_form(call: Call) -> Call:
+def remove_form(call: Call) -> Call:
     """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
     names = [tool.name for tool in call.tools]
     messages = find_closing(call).call.messages
@@ -203,22 +203,26 @@ def without_form(call: Call) -> Call:
 def _strip_form(text: str, names: Sequence[str]) -> str:
     """A text without sentences that order a form and name no tool; if nothing is left, what follows the forms."""
     text = cut_manual(text)
-    if _form_words().isdisjoint(_TOKEN.findall(text.lower())):
+    if _list_form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text
-    rest = _form_order().sub(lambda found: found[0] if any(name in found[0] for name in names) else " ", text).strip()
-    return rest if _TWO_LETTERS.search(rest) else _form_order().sub(r"\g<rest>", text)
+    rest = (
+        _make_form_pattern()
+        .sub(lambda found: found[0] if any(name in found[0] for name in names) else " ", text)
+        .strip()
+    )
+    return rest if _TWO_LETTERS.search(rest) else _make_form_pattern().sub(r"\g<rest>", text)
 
 
 @cache
-def _form_words() -> frozenset[str]:
-    return word_group("answering") | word_group("units") | {"keep", "be", "stay"}
+def _list_form_words() -> frozenset[str]:
+    return read_word_group("answering") | read_word_group("units") | {"keep", "be", "stay"}
 
 
 @cache
-def _form_order() -> re.Pattern[str]:
+def _make_form_pattern() -> re.Pattern[str]:
     """Return a pattern of sentences such as "Answer in one word", "Respond as JSON with ...", "Keep it short"."""
     group = {
-        name: "|".join(sorted(word_group(name), key=lambda word: (-len(word), word)))
+        name: "|".join(sorted(read_word_group(name), key=lambda word: (-len(word), word)))
         for name in ("answering", "form_fillers", "forms", "choices", "units")
     }
     fillers = rf"(?:(?:{group['form_fillers']}|with|only|just|either|exactly|simply|strictly)\b[ :]+)*"
@@ -242,66 +246,66 @@ def cut_manual(text: str) -> str:
     return text[: manual.start()] if manual else text
 
 
-_LENGTH = lazy_pattern(
+_LENGTH = compile_lazily(
     r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?:\d{1,2} ?(?:-|–|to) ?)?"
     rf"(?P<number>(?!an? (?!single\b)){NUMBER})[ -](?:(?:short|single|brief|complete) )?"
     r"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
-_POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
-_ONE_TEXT = lazy_pattern(
+_POINTS = compile_lazily(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
+_ONE_TEXT = compile_lazily(
     r"\b(?:write|create|make|produce|generate|tell)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
     r"|plan|number)\b)"
 )
-_COUNTED = lazy_pattern(
+_COUNTED = compile_lazily(
     r"\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|what are|top|come up with|propose"
     r"|make|produce|rewrite|rephrase|paraphrase|break|split|extract)\b[^.?!\n]{0,60}?\b"
     rf"(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+"
     r"(?:(?:of the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{2,20})\s+){0,3}?(?P<noun>(?:[a-z]+-)?[a-z]{2,30}s|people)\b"
 )
-_LIST = lazy_pattern(
+_LIST = compile_lazily(
     r"\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short )?list of"
     r"|(?:as a (?:numbered )?|in a |comma[- ]separated )list|step[- ]by[- ]step (?!in)|checklist)\b"
     r"|^\s*(?:please )?list\b"
 )
-_BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
+_BULLETED = compile_lazily(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
 _MOST_MATERIAL = 4_000  # characters
-_MATERIAL = lazy_pattern(
+_MATERIAL = compile_lazily(
     r"[:：][ \t]*\n?[\"'“]?([^\s:\"'“”][^:：\n]{0,2000}?)[\"'”]?(?:\s+[A-Z][\w ()]{0,40}:)?\s*\Z"
     r"|\n\n([^\n]{2,2000})\s*\Z|[\"“]([^\"“”\n]{2,2000})[\"”]"
 )
-_SEPARATED = lazy_pattern(
+_SEPARATED = compile_lazily(
     r"(?i)\b(?:separated|delimited)\s+(?:by|with)\s+(?:an?\s+|single\s+)*(?:new ?lines?|line breaks?"
     r"|(?P<commas>commas?))|\b(?:newline|(?P<comma>comma))[- ]separated\b|\b(?:one|each|every one)(?: \w+)? (?:per line"
     r"|(?:on|in) (?:a|its|their) (?:new|own|separate) line)\b"
 )
-_NUMBER_ALONE = lazy_pattern(
+_NUMBER_ALONE = compile_lazily(
     r"(?i)\b(?:only|just|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer)\b(?! of)"
     r"|\b(?:numbers?|digits?|integers?) only\b"
     r"|\b(?:as|with) (?:a|one) (?:single )?(?:number|integer)\b(?! (?:of|from|between))"
 )
-_NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
-_NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
-_ORDERED_LABEL = lazy_pattern(
+_NUMBER = compile_lazily(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
+_NUMERIC_GAP = compile_lazily(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
+_ORDERED_LABEL = compile_lazily(
     r"\b(?i:(?P<begin>begin|start|prefix)|end|finish|conclude|put|write|give|report|state|provide|be)\b"
     r"(?:[^\n]{0,80}?\b(?i:with|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase"
     r"|following)\b)*"
     r":?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"
     r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
 )
-_HTML = vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
-_TAG = lazy_pattern(
+_HTML = make_vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
+_TAG = compile_lazily(
     r"(?i)(?P<within>(?:\b(?:in|into|inside|within|between|and|tags|elements)|,)\s[`'\"]?)?<(?P<name>[a-z][\w-]{0,30})>"
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
 )
-_IN_TAGS = lazy_pattern(
+_IN_TAGS = compile_lazily(
     r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
     r"(?:answer|respond|reply|output|return|put|wrap|enclose|extract|provide|place|write|give|think|reason|plan"
     r"|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
 )
 _LONGEST_IDLE = 200  # characters of a message that only asks to go on
 _MOST_RULING = 5  # instructions that are read at the beginning, and at the end
-_SENTENCE_WITH_QUOTES = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
-_CLOSING = lazy_pattern(
+_SENTENCE_WITH_QUOTES = compile_lazily(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
+_CLOSING = compile_lazily(
     r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)(?:\s+\w+){0,4}?\s+(?:with|by\s\w{3,9}ing))
     |(?i:repl(?:y|ying)|respond|say|answer|output|print|writ(?:e|ing)|return|send|add|append|includ(?:e|ing)
     |use)(?:ing)?)
@@ -314,20 +318,20 @@ _DONE = (
     r"(?:done|ready|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|over|addressed|approv\w*|good"
     r"|nothing (?:else|more|to \w+)|no (?:more|further|comments?|changes?|issues))"
 )
-WHEN_DONE = lazy_pattern(
+WHEN_DONE = compile_lazily(
     r"(?i)\b(?:after|once) (?:you(?:'ve| have)?|\w+ing)\b"
     rf"|\b(?:when|once|after|if|as soon as|until|unless|before)\b[^.\n]{{0,120}}?\b{_DONE}\b"
     r"|\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|finish)\b|\b(?:last|final) (?:line|message|word)\b"
 )
-_FAILING = lazy_pattern(
+_FAILING = compile_lazily(
     r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|isn't|fails?"
     r"|(?:user|customer|human) (?:says?|asks?|wants?))\b"
 )
-_APPROVING = lazy_pattern(
+_APPROVING = compile_lazily(
     r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|good)\b"
 )
-_TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
-_TOKEN = lazy_pattern(r"[\w'-]+|[^\w\s]")
+_TWO_LETTERS = compile_lazily(r"[^\W_]{2}")
+_TOKEN = compile_lazily(r"[\w'-]+|[^\w\s]")
 
 
 # Forms to fill in
@@ -361,7 +365,7 @@ def _find_yaml(text: str) -> Described | None:
     for found in reversed(shown):
         read = parse(found["shown"])
         if isinstance(read.data, Mapping) and read.data and not read.problems:
-            return Described(shape_of(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
+            return Described(infer_shape(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
     return None
 
 
@@ -378,8 +382,8 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
         return None
     listed = next(iter(list_options(text)), None)
     options, rest = (listed.names, text[: listed.start] + " " + text[listed.end :]) if listed else ([], text)
-    wanted = shape_of({name: notes.get(name, "...") for name in names})["properties"]
-    thoughts = word_group("thinking_tags")
+    wanted = infer_shape({name: notes.get(name, "...") for name in names})["properties"]
+    thoughts = read_word_group("thinking_tags")
     free = [name for name in names if wanted[name] == {"type": "string"} and name.lower() not in thoughts]
     wanted |= {name: {"type": "string", "enum": options} for name in free[: bool(options)]}
 
@@ -387,26 +391,26 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
         gaps = (value[name] for name in names)
         return re.sub("\0", lambda _: each if isinstance(each := next(gaps), str) else compact(each), blank)
 
-    return Described(record_of(wanted), rest, write)
+    return Described(make_record_schema(wanted), rest, write)
 
 
 _MOST_EXAMPLES = 8
-_MANUAL = lazy_pattern(
+_MANUAL = compile_lazily(
     r"(?<=\n)#{1,3} [^\n]{0,40}\b(?i:workflow|rules|instructions|guidelines|requirements|format|boundaries)\b"
     r"[^\n]{0,40}\n"
 )
-_YAML = lazy_pattern(  # Return your response in this format:
+_YAML = compile_lazily(  # Return your response in this format:
     r"(?i)\b(?:format|return|output|respond|answer|reply|structure|as shown|like this)\b[^`]{0,200}:\s*```ya?ml\n"
     r"(?P<shown>(?:[^`]|`(?!``)){1,4000})```"
 )
-_SHOWING = lazy_pattern(
+_SHOWING = compile_lazily(
     r"(?i)\b(?:format|structure|template|like this|as follows)\b[^\n<]{0,60}:?[ \t]*\n\s*(?=<[a-z][\w-]{0,30}>)"
 )
-_ELEMENTS = lazy_pattern(r"(?s)(?:<(?P<name>[A-Za-z][\w-]{0,30})>.{0,2000}?</(?P=name)>\s*){1,12}")
-_LEAF = lazy_pattern(r"<(?P<name>[A-Za-z][\w-]{0,30})>(?P<note>[^<>]{0,500})</(?P=name)>")
-_PLACEHOLDER = lazy_pattern(r"<[^<>\n]{1,60}>|\{[\w ]{1,60}\}|\[[\w ]{1,60}\]")
-_FIELD = lazy_pattern(r"[A-Za-z][\w -]{0,30}(?=\s?[|;/]|$)")
-_FORM = lazy_pattern(
+_ELEMENTS = compile_lazily(r"(?s)(?:<(?P<name>[A-Za-z][\w-]{0,30})>.{0,2000}?</(?P=name)>\s*){1,12}")
+_LEAF = compile_lazily(r"<(?P<name>[A-Za-z][\w-]{0,30})>(?P<note>[^<>]{0,500})</(?P=name)>")
+_PLACEHOLDER = compile_lazily(r"<[^<>\n]{1,60}>|\{[\w ]{1,60}\}|\[[\w ]{1,60}\]")
+_FIELD = compile_lazily(r"[A-Za-z][\w -]{0,30}(?=\s?[|;/]|$)")
+_FORM = compile_lazily(
     r"(?i)\b(?:format|form|template|pattern)\b(?: of| is| like)?\s?(?:[:=]\s?)?(?:\"([^\"\n]{3,200})\""
     r"|'([^'\n]{3,200})'|`([^`\n]{3,200})`|(?<=[:=] )([\w-]{2,30}(?:\s?[|;/]\s?[\w-]{2,30}){1,6})(?=[.\s]|$)"
     r"|(?<=[:=] )([^\n]{0,60}<[^\n]{1,200})|(?<=:\n)((?:[^\n]{0,60}(?:<[^<>\n]{1,60}>|\[[\w ]{1,60}\])[^\n]{0,60}(?:\n"

@@ -15,13 +15,13 @@ from mockserver.core.call import (
 )
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import SERVED_MCP, Item, Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.arguments import Mentions, find_mentions
 from mockserver.model.arguments.assigning import find_announced
-from mockserver.model.patterns import text_of
-from mockserver.model.vocabulary import draw_sentence, pieces
+from mockserver.model.patterns import derive_text
+from mockserver.model.vocabulary import draw_sentence, split_pieces
 
 Action = dict[str, Json]
 
@@ -33,11 +33,11 @@ def make_hosted_use(tool: Tool, call: Call, seed: Seed, said: str = "") -> Item 
     """
     said = said or call.last_user
     if tool.kind.startswith("computer"):
-        return _computer_step(tool, call, said, seed)
+        return _make_computer_step(tool, call, said, seed)
     if tool.kind == SERVED_MCP:  # its tools are offered besides
         return None
     if tool.kind.startswith("mcp"):
-        return _mcp_use(tool, call, said, seed)
+        return _make_mcp_use(tool, call, said, seed)
     kind, body = next((use for name, use in _ONCE.items() if tool.kind.startswith(name)), ("", None))
     if body is None or _is_done(kind, call):
         return None
@@ -62,7 +62,7 @@ def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
     Raises Failure where the grammar is broken.
     """
     if tool.grammar is not None:
-        return text_of(*tool.grammar, seed.branch("grammar", tool.name), said)
+        return derive_text(*tool.grammar, seed.branch("grammar", tool.name), said)
     named = rf"(?is)^.{{0,60}}?\b{re.escape(tool.name)}\b(?: tool)?\s*(?:to|with|on|for|and)?\s*"
     _, colon, after = (rest := re.sub(named, "", said.text, count=1)).partition(": ")
     text = _find(said, "code", "quoted") or (after if colon else _POLITE.sub("", rest)).strip()
@@ -81,18 +81,18 @@ def _is_done(kind: str, call: Call) -> bool:
     return kind in (*parts, *(made.kind for message in messages for made in message.tool_calls))
 
 
-def _search(tool: Tool, text: str) -> Mapping[str, Json]:
+def _write_search(tool: Tool, text: str) -> Mapping[str, Json]:
     place = find_announced(text, "query", ())
     query = " ".join((text[slice(*place)] if place else text).split())[:_LONGEST_QUERY].strip(" .?!\"'`")
-    words = [piece for piece in pieces(query.lower()) if piece.isalnum()]
+    words = [piece for piece in split_pieces(query.lower()) if piece.isalnum()]
     found = "-".join(words[:_MOST_IN_ADDRESS]) or "news"
     sources = {"sources": [f"https://example.com/{found}"]} if tool.kind.startswith("web") else {}
     return {"query": query or "news", **sources}
 
 
-def _code(tool: Tool, text: str) -> Mapping[str, Json]:
+def _write_code(tool: Tool, text: str) -> Mapping[str, Json]:
     container = tool.options.get("container")
-    said = mentions(text)
+    said = find_mentions(text)
     named = {"container_id": container} if isinstance(container, str) and container else {}
     numbers = [str(each.value) for each in said.found if each.kind == "number"][:50]
     summed = f"numbers = [{', '.join(numbers)}]\nprint(sum(numbers))" if numbers else "print('done')"
@@ -101,15 +101,15 @@ def _code(tool: Tool, text: str) -> Mapping[str, Json]:
     return {"code": code, "outputs": [], **named}
 
 
-def _image(tool: Tool, text: str) -> Mapping[str, Json]:
+def _write_image(tool: Tool, text: str) -> Mapping[str, Json]:
     options = {key: tool.options.get(key) for key in ("background", "output_format", "quality", "size")}
     stated = {key: value for key, value in options.items() if isinstance(value, str) and value != "auto"}
     return {"revised_prompt": " ".join(text.split())[:_LONGEST_QUERY], **stated}
 
 
-def _shell(tool: Tool, text: str) -> Mapping[str, Json] | None:
+def _write_shell_commands(tool: Tool, text: str) -> Mapping[str, Json] | None:
     """Commands for the client; nothing for a container, where the provider runs them without saying so."""
-    command = _find(mentions(text), "code") or "ls"
+    command = _find(find_mentions(text), "code") or "ls"
     if tool.kind == "local_shell":
         return {"command": ["bash", "-lc", command]}
     environment = tool.options.get("environment")
@@ -117,8 +117,8 @@ def _shell(tool: Tool, text: str) -> Mapping[str, Json] | None:
     return None if contained else {"commands": [command]}
 
 
-def _patch(tool: Tool, text: str) -> Mapping[str, Json]:
-    said = mentions(text)
+def _write_patch(tool: Tool, text: str) -> Mapping[str, Json]:
+    said = find_mentions(text)
     path = _find(said, "path") or "notes.txt"
     if text.lower().startswith(("delete", "remove")):
         return {"operation": {"type": "delete_file", "path": path}}
@@ -128,7 +128,7 @@ def _patch(tool: Tool, text: str) -> Mapping[str, Json]:
 
 def list_allowed(tool: Tool) -> list[str]:
     """Return the tools of an MCP server that the client allows by name."""
-    return _names(tool.options.get("allowed_tools"))
+    return _list_names(tool.options.get("allowed_tools"))
 
 
 def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
@@ -141,7 +141,7 @@ def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
     return tool if "" in names else replace(tool, options={**tool.options, "allowed_tools": names})
 
 
-def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
+def _make_mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """Return a call of a server's tool, or first the question whether it may be made; None after that."""
     label = str(tool.options.get("server_label") or "server")
     names = list_allowed(tool)
@@ -152,8 +152,8 @@ def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     if (answered and not answered[-1].approved) or any(part.get("type") == "mcp_call" for part in parts):
         return None
     said = said[:_LONGEST_MCP_QUERY]
-    words = set(pieces(said.lower()))
-    name = max(names, key=lambda name: len(words.intersection(pieces(name.lower()))))
+    words = set(split_pieces(said.lower()))
+    name = max(names, key=lambda name: len(words.intersection(split_pieces(name.lower()))))
     arguments = json.dumps({"query": " ".join(said.split())}, ensure_ascii=False)
     use = {"server_label": label, "name": name, "arguments": arguments}
     if not answered and _needs_approval(tool.options.get("require_approval"), name):
@@ -161,7 +161,7 @@ def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     return make_item("mcp_call", {**use, "output": draw_sentence(seed.stream("mcp", label))})
 
 
-def _names(allowed: Json) -> list[str]:
+def _list_names(allowed: Json) -> list[str]:
     listed = allowed.get("tool_names") if isinstance(allowed, Mapping) else allowed
     return [name for name in listed if isinstance(name, str) and name] if isinstance(listed, list) else []
 
@@ -170,10 +170,10 @@ def _needs_approval(required: Json, name: str) -> bool:
     """Return whether a call must be approved first: always, unless the client says otherwise."""
     if not isinstance(required, Mapping):
         return bool(required != "never")
-    return name in _names(required.get("always")) or name not in _names(required.get("never"))
+    return name in _list_names(required.get("always")) or name not in _list_names(required.get("never"))
 
 
-def _computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
+def _make_computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
     made = [use.arguments for use in list_tool_calls(call) if use.kind == "computer_call"]
     left = [action for action in _list_actions(tool, said, seed) if action not in map(try_parse, made)]
@@ -184,7 +184,7 @@ def _computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None
 
 
 def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
-    said = mentions(text[:_MOST_READ])
+    said = find_mentions(text[:_MOST_READ])
     rng = seed.stream("computer")
     yield {"type": "screenshot"}
     if text := _find(said, "quoted", "code"):
@@ -201,16 +201,16 @@ def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
 _MOST_READ = 4_000  # characters
 _LONGEST_QUERY = 200  # characters
 _LONGEST_MCP_QUERY = 1_000  # characters
-_POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)  # characters
+_POLITE = compile_lazily(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)  # characters
 _MOST_IN_ADDRESS = 6  # words
 _USUAL_SIZE = {"width": 1024, "height": 768}
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {
-    "web_search": ("web_search_call", _search),
-    "file_search": ("file_search_call", _search),
-    "code_interpreter": ("code_interpreter_call", _code),
-    "image_generation": ("image_generation_call", _image),
-    "local_shell": ("local_shell_call", _shell),
-    "shell": ("shell_call", _shell),
-    "apply_patch": ("apply_patch_call", _patch),
+    "web_search": ("web_search_call", _write_search),
+    "file_search": ("file_search_call", _write_search),
+    "code_interpreter": ("code_interpreter_call", _write_code),
+    "image_generation": ("image_generation_call", _write_image),
+    "local_shell": ("local_shell_call", _write_shell_commands),
+    "shell": ("shell_call", _write_shell_commands),
+    "apply_patch": ("apply_patch_call", _write_patch),
 }

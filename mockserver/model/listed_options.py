@@ -12,10 +12,18 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
-from mockserver.model.arguments.evidence import alike
+from mockserver.core.lazy import compile_lazily, remember
+from mockserver.model.arguments.evidence import are_alike
 from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, list_properties
-from mockserver.model.vocabulary import RULING, excerpt, fold, read_truth, split_name, vocabulary, word_set
+from mockserver.model.vocabulary import (
+    RULING,
+    cut_excerpt,
+    fold,
+    make_vocabulary,
+    read_truth,
+    read_word_set,
+    split_name,
+)
 
 
 class ListedOptions(Struct, frozen=True):
@@ -43,25 +51,29 @@ def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
     is_alone = "one of the following" in lead.lower()
     if len(names) < 2 - is_alone or not all(map(_LABEL.fullmatch, names)):
         return None
-    near = [*takewhile(word_set("option_fillers").__contains__, reversed(told))]
+    near = [*takewhile(read_word_set("option_fillers").__contains__, reversed(told))]
     head = told[-len(near) - 1] if len(near) < len(told) else ""
     after = lead.rstrip().endswith((":", "[", "(", "{"))
     offers = (
         ({read_truth(name) for name in names} == {True, False} and len(names) == 2 and lead[-1:] not in _QUOTES)
         or is_alone
-        or (head in word_set("option_nouns") and (after or not word_set("option_links").isdisjoint(near)))
-        or (head in word_set("option_orders") and (after or _CLOSED.match(text, row.end())))
-        or (not word_set("option_choices").isdisjoint(told) and not word_set("option_joints").isdisjoint(near))
+        or (head in read_word_set("option_nouns") and (after or not read_word_set("option_links").isdisjoint(near)))
+        or (head in read_word_set("option_orders") and (after or _CLOSED.match(text, row.end())))
+        or (
+            not read_word_set("option_choices").isdisjoint(told) and not read_word_set("option_joints").isdisjoint(near)
+        )
         or (after and not {"who", "which"}.isdisjoint(told))
     )
-    cue = next((word for word in told if word in word_set("option_choices") | word_set("option_orders")), head)
+    cue = next(
+        (word for word in told if word in read_word_set("option_choices") | read_word_set("option_orders")), head
+    )
     start = row.start() - len(lead) + max(lead.lower().rfind(cue), 0)
     return ListedOptions(names, split_name(" ".join((head, *near))), start, row.end()) if offers else None
 
 
 def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
     head = lines["head"][-_LONGEST_LEAD // 2 :].lower()
-    if "one of" not in head and word_set("option_nouns").isdisjoint(_TOKEN.findall(head)):
+    if "one of" not in head and read_word_set("option_nouns").isdisjoint(_TOKEN.findall(head)):
         return None
     names = [
         re.split(r"[:(]| [-–—] ", _BULLET.sub("", line), maxsplit=1)[0].strip(_AROUND)
@@ -78,9 +90,9 @@ def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
 
 def choose_name(text: str, names: Sequence[str], hints: Mapping[str, str]) -> str | None:
     """Return the name that a text says first, or else the one that fits it best; None where none fits at all."""
-    for word in split_name(excerpt(text, _LONGEST_REQUEST)):
+    for word in split_name(cut_excerpt(text, _LONGEST_REQUEST)):
         for name in names:
-            if any(alike(word, part) for part in split_name(name) if part not in word_set("vague_roles")):
+            if any(are_alike(word, part) for part in split_name(name) if part not in read_word_set("vague_roles")):
                 return name
     return find_option(text, dict.fromkeys(names, "") | {name: hint for name, hint in hints.items() if name in names})
 
@@ -92,7 +104,7 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     """Return the values of an object's properties that choose from a list; `about` describes the object."""
     root: Mapping[str, Json] = schema if isinstance(schema, Mapping) else {}
     found: dict[str, Json] = {}
-    for name, inner in islice(_properties(root).items(), _MAX_OPTIONS):
+    for name, inner in islice(_get_properties(root).items(), _MAX_OPTIONS):
         options = [*dict.fromkeys(islice(_list_values(inner, root), _MAX_OPTIONS))]
         ends = [option for option in options if _is_end(option, split_name(name))]
         best: str | None = None
@@ -100,7 +112,7 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             best = _choose_next(call, [option for option in options if option not in ends], ends[0])
         elif len(options) > 1 and "default" not in inner:
             hints = find_hints(options, _join_rules(call))
-            said = {*split_name(excerpt(call.last_user, _LONGEST_REQUEST))}
+            said = {*split_name(cut_excerpt(call.last_user, _LONGEST_REQUEST))}
             spoken = [option for option in options if said.issuperset(split_name(option))]
             if hints or not spoken:
                 best = choose_name(call.last_user, options, hints)
@@ -115,8 +127,8 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
 
 def find_endings(schema: Json) -> dict[str, Json]:
     """Return the option that answers, of each property with options: `answer` of search and answer."""
-    listed = ((name, option) for name, inner in _properties(schema).items() for option in _list_values(inner, {}))
-    return {name: option for name, option in listed if {*split_name(option)} <= word_set("answers")}
+    listed = ((name, option) for name, inner in _get_properties(schema).items() for option in _list_values(inner, {}))
+    return {name: option for name, option in listed if {*split_name(option)} <= read_word_set("answers")}
 
 
 def _remove_names(text: str, names: Sequence[str]) -> str:
@@ -148,15 +160,17 @@ def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[s
     if len(quoted) > 1:
         return quoted
     words = [word for word in split_name(name) if word not in ("name", "id", "to")]  # workers for a `worker_id`
-    own = list_options(excerpt(described))
+    own = list_options(cut_excerpt(described))
     rules = _join_rules(call)
-    listed = [*list_options(excerpt(about)), *list_options(rules), *_list_rosters(rules)]
-    fitting = (each.names for each in listed if any(alike(word, noun) for word in words for noun in each.about))
+    listed = [*list_options(cut_excerpt(about)), *list_options(rules), *_list_rosters(rules)]
+    fitting = (each.names for each in listed if any(are_alike(word, noun) for word in words for noun in each.about))
     return own[0].names if own else next(fitting, [])
 
 
 def _join_rules(call: Call) -> str:
-    return excerpt("\n".join(each.text for each in call.messages if each.role in RULING or each is call.messages[0]))
+    return cut_excerpt(
+        "\n".join(each.text for each in call.messages if each.role in RULING or each is call.messages[0])
+    )
 
 
 def _list_rosters(rules: str) -> Iterator[ListedOptions]:
@@ -167,7 +181,7 @@ def _list_rosters(rules: str) -> Iterator[ListedOptions]:
     yield from (ListedOptions(names, split_name(element), 0, 0) for element, names in found.items() if len(names) > 1)
 
 
-def _properties(schema: Json) -> Mapping[str, Json]:
+def _get_properties(schema: Json) -> Mapping[str, Json]:
     found = schema.get("properties") if isinstance(schema, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
@@ -193,7 +207,7 @@ def _list_values(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Ite
 def choose_speaker(call: Call) -> str | None:
     """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
     ruling = (each for each in call.messages if each.role in RULING or each.text == call.last_user)
-    orders = dict.fromkeys(excerpt(each.text) for each in (*call.messages[-1:], *ruling))
+    orders = dict.fromkeys(cut_excerpt(each.text) for each in (*call.messages[-1:], *ruling))
     order, names = next(((text, names) for text in orders if (names := _list_roles(text))), ("", []))
     ending = [name for name in names if _is_end(name, ("next",))]
     workers = [name for name in names if name not in ending]
@@ -227,7 +241,7 @@ def _list_roles(text: str) -> list[str]:
     listed = [
         [name for name in each.names if not _is_end(name, ("next",)) and not _ANY_NAME.fullmatch(name)]
         for each in list_options(text)
-        if asks or not word_set("team").isdisjoint(each.about)
+        if asks or not read_word_set("team").isdisjoint(each.about)
     ]
     workers = max(listed, key=len, default=[])
     return [*dict.fromkeys((*workers, *([end[0]] if end else [])))] if workers else []
@@ -259,7 +273,7 @@ def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[st
         if decided := _find_decision(message, workers):
             chosen = decided
             continue
-        before, *quoted = speakers.split(excerpt(message.text))
+        before, *quoted = speakers.split(cut_excerpt(message.text))
         author = message.name or ("" if message.role == "user" else "assistant")
         turns = [(author, before)] if before.strip() or not quoted else []
         for who, text in (*turns, *zip(quoted[::2], quoted[1::2], strict=True)):
@@ -289,10 +303,10 @@ def _find_decision(message: Message, workers: Sequence[str]) -> str:
 def _is_end(option: str, name: Sequence[str]) -> bool:
     """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
     said = split_name(option)
-    said_of_ends = word_set("ends") | word_set("around_ends")
-    if not said or not said_of_ends.issuperset(said) or word_set("ends").isdisjoint(said):
+    said_of_ends = read_word_set("ends") | read_word_set("around_ends")
+    if not said or not said_of_ends.issuperset(said) or read_word_set("ends").isdisjoint(said):
         return False
-    return option.isupper() or option.startswith("_") or not word_set("routing").isdisjoint(name)
+    return option.isupper() or option.startswith("_") or not read_word_set("routing").isdisjoint(name)
 
 
 _MAX_OPTIONS = 50
@@ -304,32 +318,32 @@ _AROUND = "\"'`“”‘’*()[]{}<>. \t-"  # characters
 _WORD = r"(?:\"[^\"\n]{1,40}\"|'[^'\n]{1,40}'|[`“‘]?(?<![\w+-])[\w+-]++[`”’]?)"
 _ITEM = r"[\"'`“‘]?[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}(?: ?\([^()\n]{0,60}\))?[\"'`”’]?"
 _OR = r"\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+"
-_ROW = lazy_pattern(rf"(?i){_WORD}(?:(?:{_OR}){_WORD}){{1,30}}")
-_ROW_BEHIND = lazy_pattern(rf"(?i)(?<=[:\[({{])\s?[\[({{]?{_ITEM}(?:(?:{_OR}|\s+and\s+){_ITEM}){{0,30}}")
-_SEPARATOR = lazy_pattern(rf"(?i){_OR}|\s+and\s+")
-_ASIDE = lazy_pattern(r"\([^()\n]*\)")
-_LABEL = lazy_pattern(r"[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}")
-_TOKEN = lazy_pattern(r"[a-z]+")
-_CLOSED = lazy_pattern(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b)")
-_LINES = lazy_pattern(
+_ROW = compile_lazily(rf"(?i){_WORD}(?:(?:{_OR}){_WORD}){{1,30}}")
+_ROW_BEHIND = compile_lazily(rf"(?i)(?<=[:\[({{])\s?[\[({{]?{_ITEM}(?:(?:{_OR}|\s+and\s+){_ITEM}){{0,30}}")
+_SEPARATOR = compile_lazily(rf"(?i){_OR}|\s+and\s+")
+_ASIDE = compile_lazily(r"\([^()\n]*\)")
+_LABEL = compile_lazily(r"[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}")
+_TOKEN = compile_lazily(r"[a-z]+")
+_CLOSED = compile_lazily(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b)")
+_LINES = compile_lazily(
     r"(?m)^(?P<head>[^\n]{0,400}):[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30})"
 )
-_BULLET = lazy_pattern(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
-_QUOTED = lazy_pattern(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
-_TASKS = vocabulary("task request question")
+_BULLET = compile_lazily(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
+_QUOTED = compile_lazily(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
+_TASKS = make_vocabulary("task request question")
 _USERS = ("user", "human", "request", "task", "customer")
-_USER = lazy_pattern(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
-_TURN = lazy_pattern(
+_USER = compile_lazily(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
+_TURN = compile_lazily(
     r"\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?"
     r"|members?"
     r"|experts?|team|departments?|speaks?)\b|\b(?:(?:only|with)|the) (?:the|a|one) (?:\w+ )?name\b"
     r"|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
 )
-_ANY_NAME = lazy_pattern(
+_ANY_NAME = compile_lazily(
     r"(?i)(?:an?|the|one|its|their)?\s?(?:\w+ )?(?:name|worker|agent|role|member|speaker)s?(?: .*)?"
 )
-_END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
-_WITH_ID = lazy_pattern(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
+_END = compile_lazily(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
+_WITH_ID = compile_lazily(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
 _SAYS = (
     r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|name=[^<>\n]{0,80}>|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b"
     r"|[\w ]{0,20}\bdescription:)\s*([^\n]{3,300})"

@@ -1,7 +1,7 @@
 """Code between a prefix and a suffix, as editors ask for it: what ends the line, or begins the block, at the cursor."""
 
 from mockserver.core.call import Prompt
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 
 def fill_middle(prompt: Prompt) -> str | None:
@@ -64,12 +64,12 @@ def _find_value(head: str, *, braces: bool) -> str:
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OPERATIONS = {"sub": "-", "diff": "-", "mul": "*", "prod": "*", "div": "/", "ratio": "/", "equal": "=="}
-_NAME = lazy_pattern(r"[A-Za-z_]\w*")
-_FUNCTION = lazy_pattern(r"\b(?:def|function|fn|func)\b[^(\n]{0,200}\((?P<parameters>[^)\n]*)")
-_RETURNS = lazy_pattern(r"\s*return\s+(?P<name>[A-Za-z_]\w*)\s*;?\s*(?:\n|$)")
-_WANTS_VALUE = lazy_pattern(r"(?:\b(?:return|in|and|or|not|if|await)|[=+*/%<>-])$")
-_BRACES = lazy_pattern(r"(?m)[{;]\s*$|=>|\b(?:const|let|var)\b")
-_CODE = lazy_pattern(
+_NAME = compile_lazily(r"[A-Za-z_]\w*")
+_FUNCTION = compile_lazily(r"\b(?:def|function|fn|func)\b[^(\n]{0,200}\((?P<parameters>[^)\n]*)")
+_RETURNS = compile_lazily(r"\s*return\s+(?P<name>[A-Za-z_]\w*)\s*;?\s*(?:\n|$)")
+_WANTS_VALUE = compile_lazily(r"(?:\b(?:return|in|and|or|not|if|await)|[=+*/%<>-])$")
+_BRACES = compile_lazily(r"(?m)[{;]\s*$|=>|\b(?:const|let|var)\b")
+_CODE = compile_lazily(
     r"(?m)^[^\S\n]*(?:def|class|function|fn|func|import|from|const|let|var|for|if|while|return|public)\b.*[(:{;=\w]"
     r"|[{;]\s*$|\w\(|\w\s*=\s"
 )

@@ -14,23 +14,23 @@ from itertools import dropwhile
 from msgspec import Struct
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import Random
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.passages import denies
-from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language
-from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import shape_of
+from mockserver.model.prose import ENGLISH, SENTENCE, Topic, find_requested_language, list_content_words
+from mockserver.model.schema.scalars import draw_known_text
+from mockserver.model.shapes import infer_shape
 from mockserver.model.vocabulary import (
     NUMBER_WORDS,
-    capitalized,
-    english,
+    capitalize,
+    find_singular,
+    read_english,
     read_truth,
-    singular,
+    read_word_lists,
     split_words,
-    word_lists,
 )
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
@@ -57,9 +57,9 @@ def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None
 
 
 @cache
-def word_group(name: str) -> frozenset[str]:
+def read_word_group(name: str) -> frozenset[str]:
     """Return a group of words that orders are made of."""
-    return frozenset(english(name, "formats"))
+    return frozenset(read_english(name, "formats"))
 
 
 def obey(request: Request, rng: Random) -> str | None:
@@ -71,7 +71,7 @@ def obey(request: Request, rng: Random) -> str | None:
 
 def greet(request: Request, rng: Random) -> str | None:
     kind = find_courtesy(request.text)
-    return english(kind)[rng.randrange(len(english(kind)))] if kind else None
+    return read_english(kind)[rng.randrange(len(read_english(kind)))] if kind else None
 
 
 def find_courtesy(text: str) -> str:
@@ -93,7 +93,7 @@ class Dictation(Struct, frozen=True):
         if self.is_quoted or _ALONE.match(self.what) or (":" in self.how and _VERBATIM.search(self.how)):
             return True
         first = re.split(r"[\s,.!?:]", self.what, maxsplit=1)[0].lower()
-        if first in word_group("describing") or _DESCRIBED.match(self.what):
+        if first in read_word_group("describing") or _DESCRIBED.match(self.what):
             return self.how.endswith((" word", " text", " token"))
         return bool(_REPEATING.search(self.how) or _VERBATIM.search(self.how))
 
@@ -103,7 +103,7 @@ def dictate(request: Request, rng: Random) -> str | None:
     ordered = _find_dictation(request.rules)
     if ordered is None or not (ordered.is_quoted or "exactly" in ordered.how):
         ordered = _find_dictation(request.text)
-    if ordered is None or requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
+    if ordered is None or find_requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
         return None
     if ordered.is_quoted:
         return ordered.what[1:-1].strip()
@@ -117,7 +117,7 @@ def _find_dictation(text: str) -> Dictation | None:
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
     for saying in _SAYING.finditer(text):
         at = end = saying.end()
-        while (word := _NEXT.match(text, at)) and word[1].lower() in word_group("dictating"):
+        while (word := _NEXT.match(text, at)) and word[1].lower() in read_word_group("dictating"):
             at = word.end()
             end = end if word[1].lower() in _LEADING and text[at : at + 1] != ":" else at
         what = _WHAT.match(text, end)
@@ -135,7 +135,7 @@ def _find_dictation(text: str) -> Dictation | None:
 def rephrase(request: Request, rng: Random) -> str | None:
     """Return the last question of a conversation as a question of its own, which retrieval begins with."""
     asked = [line for line in SENTENCE.findall(request.text) if line.endswith("?")]
-    return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
+    return capitalize(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
 
 
 def write_code(request: Request, rng: Random) -> str | None:
@@ -161,11 +161,15 @@ def find_value(request: Request, rng: Random) -> str | None:
     """Only the value of a name: `reply with only the city`, from the prompt where it says one."""
     found = request.find(_VALUE_ALONE)
     name = next(filter(None, found.groups()), "").lower().removesuffix(" name") if found else ""
-    if found is None or name in word_group("no_values") or ({*name.split()} - {"code"}) & word_group("no_values"):
+    if (
+        found is None
+        or name in read_word_group("no_values")
+        or ({*name.split()} - {"code"}) & read_word_group("no_values")
+    ):
         return None
     material = request.text.replace(found[0], " ") if found.string is request.text else request.text
-    given, _ = mentions(material).assign({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
-    return str(next(iter(given.values()))) if given else known_text(name, rng)
+    given, _ = find_mentions(material).assign({name.replace(" ", "_"): infer_shape("...", name)}, lambda *_: True)
+    return str(next(iter(given.values()))) if given else draw_known_text(name, rng)
 
 
 # Options
@@ -283,7 +287,7 @@ def _find_lettered(text: str) -> dict[str, str]:
 
 _LONGEST_COURTESY = 120  # characters
 _LONGEST_ORDER = 2_000  # characters
-_COURTESY = lazy_pattern(  # characters
+_COURTESY = compile_lazily(  # characters
     r"(?i)\W*(?:(?:ok|okay|great|perfect|cool|nice|that's (?:it|all)|that helped)\W+)*"
     r"(?:(?P<greetings>(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
     r"(?:\W+how(?:'s| is| are) (?:you|it going)(?: today)?)?)|(?P<farewells>(?:(?:thanks|thank you)\b[^.!?,]{0,40}\W+)?"
@@ -291,85 +295,85 @@ _COURTESY = lazy_pattern(  # characters
     r"|(?P<thanks>(?:many )?(?:thanks|thank you|thx|cheers)\b(?:(?!\b(?:but|can|what|how|tell"
     r"|give)\b)[^?\n]){0,60}))\W*"
 )
-_SAYING = lazy_pattern(
+_SAYING = compile_lazily(
     r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly"
     r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return"
     r"|write|type"
     r"|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|will) (?:only )?be)(?!\w)"
 )
 _LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
-_NEXT = lazy_pattern(r"[ \t]+([A-Za-z]+)\b(?!['’])")
-_WHAT = lazy_pattern(
+_NEXT = compile_lazily(r"[ \t]+([A-Za-z]+)\b(?!['’])")
+_WHAT = compile_lazily(
     r"[ \t]*(?P<colon>[:,]?)\s*(?P<what>(?P<quoted>\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»"
     r"|`[^`\n]{1,2000}`|'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w))|[^\s\"“«`][^\n]{0,2000})"
 )
-_REPEATING = lazy_pattern(r"\b(?:say|repeat|echo|copy)\b")
-_VERBATIM = lazy_pattern(
+_REPEATING = compile_lazily(r"\b(?:say|repeat|echo|copy)\b")
+_VERBATIM = compile_lazily(
     r"\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
     r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
 )
-_ALONE = lazy_pattern(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
-_DESCRIBED = lazy_pattern(
+_ALONE = compile_lazily(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
+_DESCRIBED = compile_lazily(
     r"(?i)(?:[\w-]+ ){0,4}questions?\b"
     rf"|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
 )
-_CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
-_IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
-_MET = lazy_pattern(
+_CONDITION = compile_lazily(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
+_IF = compile_lazily(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
+_MET = compile_lazily(
     r"(?i)\b(?:if|when) you(?: can| are| have)? (?:hear|read|see|understand|understood|received?|get|got|ready)\b"
     r"(?: (?:me|this|it|that))?(?: (?:message|text|prompt))?"
 )
-_NOTHING_ELSE = lazy_pattern(
+_NOTHING_ELSE = compile_lazily(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|\s\(|,? only\b[.!]?$"
     r"|,? please\b| unless\b| to (?:confirm|acknowledge|continue|proceed)\b"
 )
-_STANDALONE = lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
-_BARE_RESULT = lazy_pattern(
+_STANDALONE = compile_lazily(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
+_BARE_RESULT = compile_lazily(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value)\b|\bnumber only\b|\bno (?:explanation|words"
     r"|text)\b"
 )
-_BOUNDS = lazy_pattern(
+_BOUNDS = compile_lazily(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
     r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
 )
-_MARKED = lazy_pattern(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
-_VALUE_ALONE = lazy_pattern(
+_MARKED = compile_lazily(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
+_VALUE_ALONE = compile_lazily(
     r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"
     r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
     r"(?=[.,;:\n]|$| (?:for|of|in|from|and)\b)"
 )
-_CASE = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
-_OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
-_CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
-_APPROVED = lazy_pattern(
+_CASE = compile_lazily(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
+_OTHERWISE = compile_lazily(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
+_CLAUSE_END = compile_lazily(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
+_APPROVED = compile_lazily(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
     r"|no (?:more |further |major )?(?:changes?|comments?|issues?|problems?))\b"
 )
-_RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
-_OUTCOME = lazy_pattern(
+_RATED = compile_lazily(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
+_OUTCOME = compile_lazily(
     r"(?:\b(?P<ordered>(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
     r"|simply|the|words?|phrase|a|single)\b){0,5}\s*:?\s*)|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“]"
     r"(?P<quoted>[^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
     r"(?=\s*(?:[^\w\s]|\Z)|\s*\n|\s+(?i:if|when|whenever|unless|for|else|otherwise|in|and|or)\b)"  # it ends a clause
 )
-_LETTERED = lazy_pattern(
+_LETTERED = compile_lazily(
     r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
 )
-_NUMBERED = lazy_pattern(
+_NUMBERED = compile_lazily(
     r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+|\n(?!<))"
     r"([^\n]{1,500})$"
 )
-_NUMBER_OF_ONE = lazy_pattern(
+_NUMBER_OF_ONE = compile_lazily(
     r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"
 )
-_RANKING = lazy_pattern(
+_RANKING = compile_lazily(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
-_LETTER = lazy_pattern(r"[A-Za-z](?:\)|$)")
-_LABELLED_LETTER = lazy_pattern(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
-_LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
+_LETTER = compile_lazily(r"[A-Za-z](?:\)|$)")
+_LABELLED_LETTER = compile_lazily(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
+_LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 
 
 # Sums
@@ -377,19 +381,24 @@ _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:singl
 
 def compute(text: str, *, bare: bool) -> str | None:
     """Return the result of the sum that a text asks for, after the sum unless `bare`; None where it asks for none."""
-    text = text[:4_000]
-    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
-        text = spoken.sub(sign, text)
-    found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
+    found = find_sum(text)
     if found is None:
         return None
     try:
-        result = _write_result(_value(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
+        result = _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval")))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
         return None
-    return result if bare else f"{' '.join(found[0].split()).replace(' / 100 * ', '% of ')} = {result}"
+    return result if bare else f"{' '.join(found.split()).replace(' / 100 * ', '% of ')} = {result}"
+
+
+def find_sum(text: str) -> str | None:
+    """Return the sum that a text asks for, in digits and signs: `3 + 4` for `3 plus 4`; None where it asks for none."""
+    text = text[:4_000]
+    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
+        text = spoken.sub(sign, text)
+    return next((found[0] for found in _SUM.finditer(text) if _is_question(text, found)), None)
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
@@ -401,16 +410,16 @@ def _is_question(text: str, found: re.Match[str]) -> bool:
     return bool(alone or _CUE.search(before) or behind.startswith(("=", "equals")) or asked)
 
 
-def _value(node: ast.AST) -> Fraction:
+def _evaluate(node: ast.AST) -> Fraction:
     match node:
         case ast.Expression(body=body):
-            return _value(body)
+            return _evaluate(body)
         case ast.Constant(value=int() | float() as number):
             return Fraction(str(number))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand)
+            return -_evaluate(operand)
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
-            return _OPERATORS[type(sign)](_value(left), _value(right))
+            return _OPERATORS[type(sign)](_evaluate(left), _evaluate(right))
     raise ValueError(ast.dump(node))
 
 
@@ -425,7 +434,7 @@ def _write_result(result: Fraction) -> str:
 @cache
 def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
     """Return what is said in words, and in signs."""
-    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
+    return [(compile_lazily(f"(?i){spoken}"), signs) for spoken, signs in read_word_lists("patterns")["spoken_sums"]]
 
 
 _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
@@ -434,15 +443,15 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_DIGIT = lazy_pattern(r"\d")  # without one there is no sum
+_DIGIT = compile_lazily(r"\d")  # without one there is no sum
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
-_SUM = lazy_pattern(
+_SUM = compile_lazily(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
 )
-_SUPERFLUOUS = lazy_pattern(r",|(?<![\d.,])0+(?=\d)")
-_SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
-_CUE = lazy_pattern(
+_SUPERFLUOUS = compile_lazily(r",|(?<![\d.,])0+(?=\d)")
+_SPACED = compile_lazily(r"[+*]|\s[-/]\s")
+_CUE = compile_lazily(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|equals?):?\s*$"
 )
 
@@ -470,10 +479,10 @@ def write_stub(text: str, rules: str = "") -> str | None:
 
 def _fill_stub(language: str, text: str) -> str:
     signed = _SIGNATURE.search(text)
-    silent = english("said_of_code", "formats")
-    about = [word for word in content_words(text, ENGLISH) if word.lower() not in silent]
-    name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
-    form = (english(language, "code") or english("python", "code"))[0]
+    silent = read_english("said_of_code", "formats")
+    about = [word for word in list_content_words(text, ENGLISH) if word.lower() not in silent]
+    name = signed[1] if signed else "_".join([*map(find_singular, about[:1]), *about[1:3]])
+    form = (read_english(language, "code") or read_english("python", "code"))[0]
     stub = form.format(name=name or "main", about=" ".join(text.split()).rstrip(".?!")[:_MAX_REPEATED]).strip()
     if signed:
         stub = stub.replace("*values", signed[2]).replace("return values", f"return {signed[2].split(',')[0]}")
@@ -500,40 +509,40 @@ def write_sql(said: str, context: str) -> str:
     """Return a query of the table that a question names, of those that the context or the question itself shows."""
     tables = [table for text in (context, said) for table in _TABLE.findall(text)]
     tables = tables or [table for line in _ROW_OF_NAMES.findall(context) for table in line.split(", ")]
-    about = [singular(word) for word in content_words(_TABLE.sub(" ", said), ENGLISH)]
-    silent = english("said_of_code", "formats")
-    named = next((table for table in tables if singular(table) in about), None)
+    about = [find_singular(word) for word in list_content_words(_TABLE.sub(" ", said), ENGLISH)]
+    silent = read_english("said_of_code", "formats")
+    named = next((table for table in tables if find_singular(table) in about), None)
     table = named or next(iter((*tables, *(word for word in about if word not in silent))), "items")
     return " ".join(("SELECT", "COUNT(*)" if "how many" in said.lower() else "*", "FROM", table, "LIMIT 10"))
 
 
 _MAX_REPEATED = 100  # characters of a prompt that a stub repeats
 _LONGEST_NOTE = 300
-_SQL_ORDERED = lazy_pattern(
+_SQL_ORDERED = compile_lazily(
     r"(?i)\b(?:generate|write|create|return|produce)\b[^.?!\n]{0,60}\b\w{0,10}sql(?:ite)? quer(?:y|ies)\b"
 )
-_HAS_SQL = lazy_pattern(r"(?is)\bselect\b.{1,200}\bfrom\b|\b(?:insert into|update \w+ set|delete from)\b")
-_CODE_MENTION = lazy_pattern(
+_HAS_SQL = compile_lazily(r"(?is)\bselect\b.{1,200}\bfrom\b|\b(?:insert into|update \w+ set|delete from)\b")
+_CODE_MENTION = compile_lazily(
     r"(?i)\bcode (?:block|snippet)s?\b|\b(?:python|source|executable)[ _]code\b|\bcode to (?:run|execute)\b"
 )
-_COMMAND_MENTION = lazy_pattern(r"(?i)\b(?:bash|shell|terminal) commands?\b")
-_HAS_COMMAND = lazy_pattern(
+_COMMAND_MENTION = compile_lazily(r"(?i)\b(?:bash|shell|terminal) commands?\b")
+_HAS_COMMAND = compile_lazily(
     r"(?im)[`$|]|--|\./|(?:^|[.:;,]\s+|\b(?:please|then|and|use)\s+)(?:run|execute|ls|cd|pwd|cat|git|grep|echo)\b"
 )
-_HAS_CODE = lazy_pattern(r"[`'\"()=;{}]|\d\s?[-+*/^]")
-_TABLE = lazy_pattern(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60})")
-_ROW_OF_NAMES = lazy_pattern(r"(?m)^(\w{1,60}(?:, \w{1,60}){0,200})$")
-_CODE = lazy_pattern(
+_HAS_CODE = compile_lazily(r"[`'\"()=;{}]|\d\s?[-+*/^]")
+_TABLE = compile_lazily(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60})")
+_ROW_OF_NAMES = compile_lazily(r"(?m)^(\w{1,60}(?:, \w{1,60}){0,200})$")
+_CODE = compile_lazily(
     r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
     r"\b(?:functions?|scripts?|programs?|class|code|snippet|sql quer(?:y|ies)|regex|command|one-liner)\b(?! of\b)"
 )
-_CODE_ALONE = lazy_pattern(
+_CODE_ALONE = compile_lazily(
     r"(?i)\b(?:only|just|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|sql|regex|quer(?:y|ies)|functions?)\b"
     r"|\b(?:code|command|sql|query|regex) only\b|\b(?:no|without)\b[^.\n]{0,20} (?:markdown|fences?|backticks)\b"
 )
-_LANGUAGES = lazy_pattern(
+_LANGUAGES = compile_lazily(
     r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
     r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
 )
 _ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
-_SIGNATURE = lazy_pattern(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")
+_SIGNATURE = compile_lazily(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")

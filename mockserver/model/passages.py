@@ -13,7 +13,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.prose import (
@@ -24,14 +24,23 @@ from mockserver.model.prose import (
     SIGNS,
     UNSPACED,
     Topic,
-    english_topic,
-    foreign_words,
+    find_language,
     is_order,
-    language_of,
-    stop_words,
+    list_foreign_words,
+    read_english_topic,
+    read_stop_words,
     write_text_on,
 )
-from mockserver.model.vocabulary import RULING, english, excerpt, fold, split_words, stem, vocabulary, word_set
+from mockserver.model.vocabulary import (
+    RULING,
+    cut_excerpt,
+    fold,
+    make_vocabulary,
+    read_english,
+    read_word_set,
+    split_words,
+    stem,
+)
 
 
 class _Statement(Struct, frozen=True):
@@ -58,7 +67,7 @@ def write_plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
         if (is_ruling or message.role == "user") and not (_is_plain_rule if is_ruling else _is_plain)(text):
             return None
         said = text if message.role == "user" else said
-    return write_prose_on(english_topic(said), call, seed.stream("prose"))
+    return write_prose_on(read_english_topic(said), call, seed.stream("prose"))
 
 
 def _is_plain(text: str) -> bool:
@@ -68,16 +77,16 @@ def _is_plain(text: str) -> bool:
     said = text.encode().translate(_HARMLESS)
     if b"{" in said or b"\n " in said:  # a sign or a digit, as in `5 words`
         return False
-    return _marked_words().isdisjoint(said.decode().split())
+    return _list_marked_words().isdisjoint(said.decode().split())
 
 
 _is_plain_rule = remember(64)(_is_plain)  # the same texts come again and again
 
 
 @cache
-def _marked_words() -> frozenset[str]:
-    foreign = foreign_words()
-    return foreign.union([word.rpartition("'")[2] for word in foreign], english("ordering", "formats"))
+def _list_marked_words() -> frozenset[str]:
+    foreign = list_foreign_words()
+    return foreign.union([word.rpartition("'")[2] for word in foreign], read_english("ordering", "formats"))
 
 
 def write_prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
@@ -98,11 +107,11 @@ def find_passage(call: Call, about: Topic) -> str | None:
     said = _IDLE.sub("", _LABEL.sub("", _LABELLED.split(about.said)[-1]))
     if len(said) > 300 or not (is_question or _YOUR_NAME.search(said)):
         return None
-    sentences = tuple(islice(_statements(call), 2000))
-    if (name := _name(about.said, call, sentences)) is not None:
+    sentences = tuple(islice(_list_statements(call), 2000))
+    if (name := _answer_name(about.said, call, sentences)) is not None:
         return name
-    found = _best(said, sentences, yes=about.kind == "yes") if sentences else None
-    return _unknown(call) if found is None else _answer(about, found)
+    found = _choose_best(said, sentences, yes=about.kind == "yes") if sentences else None
+    return _find_not_known(call) if found is None else _answer(about, found)
 
 
 def find_citation(call: Call) -> Text | None:
@@ -112,8 +121,8 @@ def find_citation(call: Call) -> Text | None:
     citable = [place for found in places if isinstance(found, tuple) for place in found]  # no client sends a tuple
     if not citable:
         return None
-    asked = _keys(call.last_user[:_MOST_ASKED])
-    best = max(citable, key=lambda place: len(asked & _keys(place["cited_text"])))
+    asked = _find_keys(call.last_user[:_MOST_ASKED])
+    best = max(citable, key=lambda place: len(asked & _find_keys(place["cited_text"])))
     return Text(best["cited_text"], annotations=(best,))
 
 
@@ -126,29 +135,29 @@ def _ends_as_question(about: Topic) -> bool:
     return about.text[at + len(about.said) :].lstrip(" \t\"'”»)").startswith(QUESTION_SIGNS)
 
 
-def _statements(call: Call) -> Iterator[_Statement]:
+def _list_statements(call: Call) -> Iterator[_Statement]:
     read = 0
     for message in reversed(call.messages):
         if message.role in ("tool", "function") or read > 100_000:
             continue
-        text = excerpt(message.text, _MAX_TEXT)
+        text = cut_excerpt(message.text, _MAX_TEXT)
         read += len(text)
         by_system = message.role in RULING
         own = message.role == "user" and not _LABELLED.search(text)  # not a context that is given with a question
         for found in SENTENCE.finditer(_LABELLED.sub(r"\n\g<0>", text)):
             said = _LABEL.sub("", found[0].strip(), count=1).strip()
             if _is_statement(said) and not (by_system and _YOURS.search(said)):
-                yield _Statement(said, own, _keys(said))
+                yield _Statement(said, own, _find_keys(said))
 
 
 def _is_statement(said: str) -> bool:
     return len(said) > 3 and not (said.endswith((*QUESTION_SIGNS, ":")) or is_order(said) or _RULE.match(said))
 
 
-def _best(said: str, sentences: Sequence[_Statement], *, yes: bool) -> _Statement | None:
-    keys = _keys(said)
+def _choose_best(said: str, sentences: Sequence[_Statement], *, yes: bool) -> _Statement | None:
+    keys = _find_keys(said)
     mine = _MINE.search(said) is not None
-    needed = keys & _keys(" ".join(_NAMED.findall(said.lstrip(SIGNS).partition(" ")[2])))
+    needed = keys & _find_keys(" ".join(_NAMED.findall(said.lstrip(SIGNS).partition(" ")[2])))
     fitting = [
         sentence
         for sentence in sentences
@@ -181,7 +190,7 @@ def denies(text: str) -> bool:
     return _DENIAL.search(text) is not None
 
 
-def _name(said: str, call: Call, sentences: Sequence[_Statement]) -> str | None:
+def _answer_name(said: str, call: Call, sentences: Sequence[_Statement]) -> str | None:
     if _YOUR_NAME.search(said):
         found = _YOU_ARE.search("\n".join(each.text[:_MAX_TEXT] for each in call.messages if each.role in RULING))
         return f"My name is {found[1]}." if found else None
@@ -192,16 +201,16 @@ def _name(said: str, call: Call, sentences: Sequence[_Statement]) -> str | None:
     return None if found is None else f"Your name is {found[1]}."
 
 
-def _unknown(call: Call) -> str | None:
+def _find_not_known(call: Call) -> str | None:
     for message in reversed(call.messages):
-        if message.role != "tool" and (found := _NOT_KNOWN.search(excerpt(message.text, _MAX_TEXT))):
+        if message.role != "tool" and (found := _NOT_KNOWN.search(cut_excerpt(message.text, _MAX_TEXT))):
             return str(found["quoted"] or found["first"] or "I don't know.").strip("\"'“”‘’`")
     return None
 
 
-def _keys(text: str) -> frozenset[str]:
-    language = language_of(text)
-    silent = stop_words(ENGLISH) | stop_words(language) | word_set("asking")
+def _find_keys(text: str) -> frozenset[str]:
+    language = find_language(text)
+    silent = read_stop_words(ENGLISH) | read_stop_words(language) | read_word_set("asking")
     if language in UNSPACED:
         text = "".join(sign for sign in text if sign not in _KANA)
     return frozenset(stem(word) for word in split_words(text.replace("'s ", " ")) if word not in silent)
@@ -211,49 +220,53 @@ def _keys(text: str) -> frozenset[str]:
 _SIGN = {**dict.fromkeys(b"!\"#$&'(),.;>?@[\\]^_`|}~", 9), **dict.fromkeys(b"0123456789", 10), 32: 32}
 _HARMLESS = bytes(ord(chr(at).lower()) if LETTERS_ALONE[at] != 32 else _SIGN.get(at, ord("{")) for at in range(256))
 _LONGEST_PLAIN = 10_000  # characters
-_QUESTIONS = vocabulary("what how why when where who count yes")
+_QUESTIONS = make_vocabulary("what how why when where who count yes")
 _MAX_TEXT = 40_000  # characters
 _LABELS = (
     r"(?:context|documents?|passage|text|sources?|answer|facts?|content|question|query|user|human|kontext|contexte"
     r"|contexto|contesto|frage|antwort|pregunta|respuesta|réponse|domanda|risposta|pergunta|resposta|контекст|вопрос"
     r"|ответ|文脈|質問|上下文|问题)(?:\s?\[?\d{1,3}\]?)?\s?[:：]"
 )
-_LABEL = lazy_pattern(rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}")
-_LABELLED = lazy_pattern(rf"(?i)(?<!\w){_LABELS}")
-_RULE = lazy_pattern(
+_LABEL = compile_lazily(
+    rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}"
+)
+_LABELLED = compile_lazily(rf"(?i)(?<!\w){_LABELS}")
+_RULE = compile_lazily(
     r"(?i)(?:(?:always|never|only|do not|don't|if|when|you|your|use|be|keep|remember to|make sure|please|note that you|"
     r"question|frage|pregunta|query|user|human)\b)"
 )
-_YOURS = lazy_pattern(r"(?i)\b(?:you|your|yours|yourself)\b")
-_MINE = lazy_pattern(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
-_MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b)")
-_YOUR_NAME = lazy_pattern(
+_YOURS = compile_lazily(r"(?i)\b(?:you|your|yours|yourself)\b")
+_MINE = compile_lazily(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
+_MY_NAME = compile_lazily(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b)")
+_YOUR_NAME = compile_lazily(
     r"(?i)\b(?:your name|introduce yourself|what are you called|who are you|who am i (?:talking|speaking) (?:to"
     r"|with))\b"
 )
-_YOU_ARE = lazy_pattern(
+_YOU_ARE = compile_lazily(
     r"\b(?:[Yy]our name is|[Yy]ou are(?: called| named)?)\s+([A-Z][\w'-]{1,30}(?:\s[A-Z][\w'-]{1,30})?)\b"
 )
-_I_AM = lazy_pattern(
+_I_AM = compile_lazily(
     r"(?:\b[Mm]y (?:first |full )?name(?: is|'s|’s)|\b[Cc]all me|\b[Tt]his is|(?i:\bi'm|\bi am|\bi’m|\bim)(?: called"
     r"| named)?)\s+((?:[^\W\d_a-z][\w'’-]{0,30})(?:\s[^\W\d_a-z][\w'’-]{0,30}){0,2}|(?<=me )\w{2,20}|(?<=is )\w{2,20})"
 )
-_NAMED = lazy_pattern(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
-_PERSONS = lazy_pattern(r"(?i)(?<![\w'])(?:i am|i'm|i’m|i was|i've|i’ve|i'll|i|my|mine|me|myself|we are|we|our)(?!\w)")
+_NAMED = compile_lazily(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
+_PERSONS = compile_lazily(
+    r"(?i)(?<![\w'])(?:i am|i'm|i’m|i was|i've|i’ve|i'll|i|my|mine|me|myself|we are|we|our)(?!\w)"
+)
 _TURNED = {
     "i am": "you are", "i'm": "you are", "i’m": "you are", "i was": "you were", "i've": "you have", "i’ve": "you have",
     "i'll": "you will", "i": "you", "my": "your", "mine": "yours", "me": "you", "myself": "yourself",
     "we are": "you are", "we": "you", "our": "your",
 }  # fmt: skip
-_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|without|\w+n't|false)\b")
-_NOT_KNOWN = lazy_pattern(
+_DENIAL = compile_lazily(r"(?i)\b(?:not|no|never|none|cannot|without|\w+n't|false)\b")
+_NOT_KNOWN = compile_lazily(
     r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text"
     r"|relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return|output)\b"
     r"(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*(?:(?P<quoted>\"[^\"\n]{1,200}\""
     r"|'[^'\n]{1,200}'|“[^”\n]{1,200}”)|(?:you|i) (?:do not|don['’]t) know)"
     r"|\b(?:say|reply|respond|answer|return)\b\s*(?P<first>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s(?:if|when|unless)\b"
 )
-_IDLE = lazy_pattern(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
+_IDLE = compile_lazily(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
 _KANA = frozenset("のはをがにでとへもやかですますくださいこれそれあれどこなになん何誰什么的是了吗在有请？。、")
 
 
@@ -262,12 +275,12 @@ def describe_results(call: Call) -> str | None:
     calls = {made.id: made for message in call.messages for made in message.tool_calls}
     pairs = [
         (calls.get(result.tool_call_id or "") or ToolCall("", result.name or "", ""), result)
-        for result in _results(call)
+        for result in _list_results(call)
     ]
     pairs = [(made, result) for made, result in pairs if not _HANDOVER.match(made.name)]
     if not pairs:
         return None
-    sentences = [_result_sentence(made, result) for made, result in pairs[:_MAX_RESULTS]]
+    sentences = [_write_result_sentence(made, result) for made, result in pairs[:_MAX_RESULTS]]
     if len(pairs) > _MAX_RESULTS:
         sentences.append(f"({len(pairs) - _MAX_RESULTS} more)")
     sentences = list(dict.fromkeys(sentences))
@@ -277,10 +290,10 @@ def describe_results(call: Call) -> str | None:
 def list_facts(call: Call) -> tuple[tuple[str, str], ...]:
     """Return what the results since the last user message say: names, which may be empty, and values."""
     values = (try_parse(text, text) for text in list_result_texts(call))
-    return tuple(islice((pair for value in values for pair in _named(value)), _MAX_LEAVES))
+    return tuple(islice((pair for value in values for pair in _list_named(value)), _MAX_LEAVES))
 
 
-def _named(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+def _list_named(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     inner = (
         value.items()
         if isinstance(value, Mapping)
@@ -289,58 +302,58 @@ def _named(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[str, s
         else ()
     )
     for key, each in inner if depth <= _MAX_DEPTH else ():
-        yield from _named(each, " ".join(_WORD.findall(key)) or key, depth + 1)
+        yield from _list_named(each, " ".join(_WORD.findall(key)) or key, depth + 1)
     if isinstance(value, str) and not name:
         yield from (("", piece.strip(" .")) for piece in _PIECES.split(value[:_MAX_SAID]) if piece.strip(" ."))
     elif not isinstance(value, Mapping | list):
-        yield name, _scalar(value)
+        yield name, _write_scalar(value)
 
 
 def list_result_texts(call: Call) -> tuple[str, ...]:
-    return tuple(result.text[:_MAX_RESULT] for result in _results(call)[:_MAX_RESULTS])
+    return tuple(result.text[:_MAX_RESULT] for result in _list_results(call)[:_MAX_RESULTS])
 
 
-def _results(call: Call) -> tuple[Message, ...]:
+def _list_results(call: Call) -> tuple[Message, ...]:
     return tuple(message for message in call.since_user if message.role in ("tool", "function"))
 
 
-def _result_sentence(made: ToolCall, result: Message) -> str:
+def _write_result_sentence(made: ToolCall, result: Message) -> str:
     text = result.text[:_MAX_RESULT].strip()
-    subject = _subject(made)
+    subject = _name_subject(made)
     if len(text) > _MAX_LINE and "\n" in text:
         return f"{subject}:\n\n{_cut(text)}"
-    spoken = ", ".join(islice(_leaves(try_parse(text, text)), _MAX_LEAVES))
+    spoken = ", ".join(islice(_list_leaves(try_parse(text, text)), _MAX_LEAVES))
     text = f"{subject}: {_cut(spoken) or ('an image' if result.parts else '–')}"
     return text if text.endswith((".", "!", "?", "…", "。", "！", "？", "।")) else text + "."
 
 
-def _subject(made: ToolCall) -> str:
+def _name_subject(made: ToolCall) -> str:
     verb, *rest = _WORD.findall(made.name[:_MAX_NAME]) or ["result"]
     words = " ".join(rest if rest and verb.lower() in _VERBS else (verb, *rest))
     arguments = try_parse(made.arguments)
     values = islice(arguments.values(), 2) if isinstance(arguments, Mapping) else ()
-    shown = [_scalar(value) for value in values if isinstance(value, str | int | float)]
+    shown = [_write_scalar(value) for value in values if isinstance(value, str | int | float)]
     shown = [value for value in shown if 0 < len(value) <= _MAX_NAME]
     return words[:1].upper() + words[1:] + (f" ({', '.join(shown)})" if shown else "")
 
 
-def _leaves(value: Json, depth: int = 0) -> Iterator[str]:
+def _list_leaves(value: Json, depth: int = 0) -> Iterator[str]:
     if depth > _MAX_DEPTH:
         yield "…"
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             nested = isinstance(inner, Mapping | list)
-            leaves = ", ".join(islice(_leaves(inner, depth + 1), _MAX_LEAVES)) or "none"
+            leaves = ", ".join(islice(_list_leaves(inner, depth + 1), _MAX_LEAVES)) or "none"
             yield f"{' '.join(_WORD.findall(key)) or key}{':' * nested} {leaves}"
     elif isinstance(value, list):
         for at, item in enumerate(value, 1):
             mark = f"({at}) " if isinstance(item, Mapping) and len(value) > 1 else ""
-            yield mark + ", ".join(islice(_leaves(item, depth + 1), _MAX_LEAVES))
+            yield mark + ", ".join(islice(_list_leaves(item, depth + 1), _MAX_LEAVES))
     elif value != "":
-        yield _scalar(value)
+        yield _write_scalar(value)
 
 
-def _scalar(value: Json) -> str:
+def _write_scalar(value: Json) -> str:
     if isinstance(value, str):
         return " ".join(value[:_MAX_SAID].split())
     return {True: "yes", False: "no", None: "none"}[value] if isinstance(value, bool | None) else json.dumps(value)
@@ -357,7 +370,7 @@ _MAX_NAME = 60  # characters
 _MAX_LINE = 300  # characters
 _MAX_SAID = 2000  # characters
 _MAX_RESULT = 100_000  # characters
-_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
-_VERBS = vocabulary("get fetch search lookup look find list read query retrieve check show load")
-_PIECES = lazy_pattern(r"[,;\n]|\.\s")
-_HANDOVER = lazy_pattern(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")
+_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
+_VERBS = make_vocabulary("get fetch search lookup look find list read query retrieve check show load")
+_PIECES = compile_lazily(r"[,;\n]|\.\s")
+_HANDOVER = compile_lazily(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")

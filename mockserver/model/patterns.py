@@ -18,7 +18,7 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import Memo, lazy_pattern, remember
+from mockserver.core.lazy import Memo, compile_lazily, remember
 from mockserver.core.pattern_size import estimate_size
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random, Seed
@@ -68,10 +68,10 @@ def estimate_pattern_work(pattern: str) -> int:
 
 
 MAX_PATTERN_WORK = 250_000
-_BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
-_SHORTHAND = lazy_pattern(r"\\[dDsSwW]")
-_LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")
-_UP_TO = lazy_pattern(r"\{\d*,(\d+)\}")
+_BACKTRACKS = compile_lazily(r"\(\?[=!<]|\\[1-9k]")
+_SHORTHAND = compile_lazily(r"\\[dDsSwW]")
+_LARGE_CLASS = compile_lazily(r"\\[dDsS]|\[\^|\(\?i")
+_UP_TO = compile_lazily(r"\{\d*,(\d+)\}")
 
 
 # Samples
@@ -257,7 +257,7 @@ _MORE_REPEATS = 7  # beyond the minimum, where a pattern sets no maximum
 _KINDS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "-_.,:;!?/+*=#%&@()[]{}<>~ ", "é東")
 _STARTS = (sre.AT_BEGINNING, sre.AT_BEGINNING_STRING)
 _ENDS = (sre.AT_END, sre.AT_END_STRING)
-_DIALECT = lazy_pattern(
+_DIALECT = compile_lazily(
     r"\\[pP](?P<property>\{\^?[\w=]+\}|[A-Z])|\\k<(?P<name>\w+)>|\\[ux]\{(?P<code>[0-9a-fA-F]{1,6})\}"
     r"|\\c(?P<control>[a-zA-Z])|\\(?P<escaped>[^dDwWsSbBAZtnrfvaxuUN0-9\W])|\\."
     r"|(?P<class>\[\^?(?:\\.|[^\]\\])*\])|\(\?<(?=[^\W\d]\w*>)|\(\?[a-zA-Z-]+\)|\{(?=,)"
@@ -284,7 +284,7 @@ _PROPERTIES = {"L": "a-zA-Z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "P": r"!-#%-
 LarkTree = Any  # its children are trees and tokens
 
 
-def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:
+def derive_text(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:
     """Return a text that a grammar derives, with values of the prompt where its expressions match them.
 
     `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure if that is invalid, or if no text
@@ -307,7 +307,7 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     raise _refuse(f"its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
 
 
-_POSIX_CLASS = lazy_pattern(r"\[:(\w{5,6}):\]")  # Rust has them in classes, as other syntaxes of grammars do
+_POSIX_CLASS = compile_lazily(r"\[:(\w{5,6}):\]")  # Rust has them in classes, as other syntaxes of grammars do
 _POSIX_CLASSES = {
     "alpha": "a-zA-Z",
     "alnum": "a-zA-Z0-9",
@@ -515,7 +515,7 @@ def _parse_grammar(definition: str) -> LarkTree:
     if len(definition) > _MAX_CHARACTERS:
         raise _refuse(f"it has more than {_MAX_CHARACTERS:,} characters.")
     try:
-        return _parser().parse(definition.rstrip() + "\n")
+        return _load_parser().parse(definition.rstrip() + "\n")
     except UnexpectedInput as error:
         found = str(getattr(error, "token", getattr(error, "char", "")))
         what = f"unexpected {found!r}" if found.strip() else "unexpected end of line"
@@ -523,7 +523,7 @@ def _parse_grammar(definition: str) -> LarkTree:
 
 
 @cache
-def _parser() -> "Lark":
+def _load_parser() -> "Lark":
     from lark import Lark  # slow to import, and only grammars need it
 
     return Lark.open_from_package("lark", "lark.lark", ["grammars"], parser="lalr", maybe_placeholders=False)
@@ -567,7 +567,7 @@ _TOO_MANY = range(_MAX_TOKENS + 1)
 _MAX_PHRASE = 2_000  # characters
 _SAMPLES = 8
 _MAX_SIZE = 20_000
-_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_SURROGATE = compile_lazily("[\ud800-\udfff]")
 _FIRST_DAY = date(2024, 1, 1)
 _WORDS = (
     "amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel",

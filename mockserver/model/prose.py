@@ -18,22 +18,22 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.vocabulary import (
-    capitalized,
+    capitalize,
+    cut_excerpt,
     draw_aspects,
+    draw_note,
     draw_sentence,
     draw_word,
-    english,
-    excerpt,
     list_faker_words,
-    note,
     pick,
-    word_lists,
+    read_english,
+    read_word_lists,
 )
 
 ENGLISH = "en"
@@ -58,25 +58,29 @@ class Topic(Struct, frozen=True):
     words: tuple[str, ...] = ()
 
 
-def topic(text: str, rules: str = "") -> Topic:
-    return _topic(excerpt(text), excerpt(rules))
+def read_topic(text: str, rules: str = "") -> Topic:
+    return _read_topic(cut_excerpt(text), cut_excerpt(rules))
 
 
 @remember(256)
-def _topic(text: str, rules: str) -> Topic:
-    spoken = language_of(text)
-    return _about(text, spoken, requested_language(text) or _requested_by_rules(rules) or spoken)
+def _read_topic(text: str, rules: str) -> Topic:
+    spoken = find_language(text)
+    return _make_topic(text, spoken, find_requested_language(text) or _find_language_in_rules(rules) or spoken)
 
 
-def english_topic(text: str) -> Topic:
+def read_english_topic(text: str) -> Topic:
     """Return what an English text of printable characters is about, without a double blank."""
-    return _about(text, ENGLISH, ENGLISH)
+    return _make_topic(text, ENGLISH, ENGLISH)
 
 
-def _about(text: str, spoken: str, language: str) -> Topic:
-    request = _request(text)
-    kind, subject, act = _read_question(request) if spoken == ENGLISH else _Question("tell", _trimmed(request, spoken))
-    words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
+def _make_topic(text: str, spoken: str, language: str) -> Topic:
+    request = _find_request(text)
+    kind, subject, act = (
+        _read_question(request) if spoken == ENGLISH else _Question("tell", _trim_request(request, spoken))
+    )
+    words = (
+        tuple(subject.split(" and ")) if kind == "state" and subject else list_content_words(subject or request, spoken)
+    )
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
 
 
@@ -96,27 +100,30 @@ def _read_question(request: str) -> _Question:
         rest = plain[found.end() :]
         kind = str(found.lastgroup)
         if kind == "how":
-            return _Question(kind, act=_phrase(rest))
+            return _Question(kind, act=_read_phrase(rest))
         being = _BEING.match(rest) if kind != "why" else None
-        return _Question(kind, _phrase(rest[being.end() :]) if being else "".join(content_words(rest, ENGLISH)[:1]))
-    if telling := _telling().match(plain):
-        return _Question("tell", _phrase(plain[telling.end() :]))
+        return _Question(
+            kind, _read_phrase(rest[being.end() :]) if being else "".join(list_content_words(rest, ENGLISH)[:1])
+        )
+    if telling := _make_telling_pattern().match(plain):
+        return _Question("tell", _read_phrase(plain[telling.end() :]))
     if is_order(plain):
-        return _Question("do", act=_phrase(plain[:1].lower() + plain[1:]))
-    return _Question("state", " and ".join(content_words(plain, ENGLISH)[-2:]))
+        return _Question("do", act=_read_phrase(plain[:1].lower() + plain[1:]))
+    return _Question("state", " and ".join(list_content_words(plain, ENGLISH)[-2:]))
 
 
 def is_order(sentence: str) -> bool:
-    return _order().match(sentence) is not None
+    first = _FIRST_WORD.match(sentence)
+    return first is not None and first[1].lower() in _read_orders()
 
 
-def content_words(text: str, language: str) -> tuple[str, ...]:
+def list_content_words(text: str, language: str) -> tuple[str, ...]:
     """Return the words of a text that are neither stop words nor endless, each once, at most eight."""
     if language in UNSPACED:
         return (text,) if text else ()
-    silent = stop_words(language)
+    silent = read_stop_words(language)
     found: dict[str, None] = {}
-    for word in _found(_WORD, text):
+    for word in _find_words(_WORD, text):
         if word.lower() not in silent and 2 < len(word) <= _MAX_WORD:
             found[word] = None
             if len(found) == 8:
@@ -124,14 +131,14 @@ def content_words(text: str, language: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _found(words: re.Pattern[str], text: str) -> list[str]:
+def _find_words(words: re.Pattern[str], text: str) -> list[str]:
     """Find all words of a text; of most texts these are just runs of ASCII letters."""
     if text.isascii() and "'" not in text and "-" not in text:
         return text.encode().translate(LETTERS_ALONE).decode().split()
     return words.findall(text)
 
 
-def _request(text: str) -> str:
+def _find_request(text: str) -> str:
     """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
     bare = text.rstrip(".!?")
     if bare and bare.isascii() and not _ENDS.search(bare):  # most texts are a single sentence
@@ -146,8 +153,8 @@ def _request(text: str) -> str:
     return next(questions, None) or next(orders, None) or telling[0]
 
 
-def _trimmed(request: str, language: str) -> str:
-    silent = stop_words(language)
+def _trim_request(request: str, language: str) -> str:
+    silent = read_stop_words(language)
     clause = _CLAUSE.split(request.strip(SIGNS), maxsplit=1)[0]
     if language in UNSPACED:
         return clause[:24]
@@ -159,45 +166,46 @@ def _trimmed(request: str, language: str) -> str:
     return " ".join(words[:8]).strip(SIGNS)
 
 
-def _phrase(rest: str) -> str:
+def _read_phrase(rest: str) -> str:
     clause = _CLAUSE.split(rest, maxsplit=1)[0].strip(SIGNS)
     words = [_TURNED.get(word.lower(), word) for word in clause.split()[:10]]
     return " ".join(words).strip(SIGNS)
 
 
 @cache
-def _order() -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?:please\s+)?(?:{'|'.join(english('verbs', 'orders'))})\b")
+def _read_orders() -> frozenset[str]:
+    return frozenset(read_english("verbs", "orders"))
 
 
 @cache
-def _telling() -> re.Pattern[str]:
-    verbs = "|".join(english("telling", "orders"))
+def _make_telling_pattern() -> re.Pattern[str]:
+    verbs = "|".join(read_english("telling", "orders"))
     return re.compile(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+(?:(?:of|on)\s+)?)?")
 
 
 QUESTION_SIGNS = ("?", "？", "؟")
-SENTENCE = lazy_pattern(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！？؟।]*+")
-_ENDS = lazy_pattern(r"[.!?\n]")
+SENTENCE = compile_lazily(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！？؟।]*+")
+_ENDS = compile_lazily(r"[.!?\n]")
 _MAX_SUBJECT = 100  # characters
 _MAX_WORD = 40
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
-_WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
+_WORD = compile_lazily(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
 LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
-_QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
-_EMPTY = lazy_pattern(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
-_CLAUSE = lazy_pattern(
+_QUOTES = compile_lazily(r'["“”„«»`*#\[\]{}<>]')
+_EMPTY = compile_lazily(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
+_FIRST_WORD = compile_lazily(r"(?i)(?:please\s+)?([a-z]+)\b")
+_CLAUSE = compile_lazily(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
 )
-_POLITE = lazy_pattern(
+_POLITE = compile_lazily(
     r"""(?ix)(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|
     (?:can|could|would|will)\ you(?:\ please)?|i(?:'d|\ would)?\ (?:want|need|like)\ (?:you\ )?to(?:\ know)?|
     do\ you\ know|let's|help\ me(?:\ to|\ with)?|tell\ me(?=\ (?:what|how|why|when|where|who|which|if|whether)\b)|
     (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
     (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
 )
-_INTERROGATIVE = lazy_pattern(
+_INTERROGATIVE = compile_lazily(
     r"""(?ix)(?:
     (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
     (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |
@@ -206,52 +214,52 @@ _INTERROGATIVE = lazy_pattern(
     (?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)
     )\s*"""
 )
-_BEING = lazy_pattern(r"(?i)(?:is|are|was|were|['’]s)\s+")
+_BEING = compile_lazily(r"(?i)(?:is|are|was|were|['’]s)\s+")
 _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}
 
 
-def languages() -> Mapping[str, Mapping[str, str]]:
-    return word_lists("languages")
+def read_languages() -> Mapping[str, Mapping[str, str]]:
+    return read_word_lists("languages")
 
 
 @cache
-def stop_words(code: str) -> frozenset[str]:
-    return frozenset(languages()[code]["stop_words"].split())
+def read_stop_words(code: str) -> frozenset[str]:
+    return frozenset(read_languages()[code]["stop_words"].split())
 
 
 @cache
-def lexicon(code: str) -> tuple[str, ...]:
+def read_lexicon(code: str) -> tuple[str, ...]:
     """Return Faker's words of a language, or its stop words and a few others if Faker has none."""
-    language = languages()[code]
+    language = read_languages()[code]
     if "locale" in language:
         return list_faker_words(language["locale"])
     return (*language["words"].split(), *language["stop_words"].split())
 
 
-def language_of(text: str) -> str:
+def find_language(text: str) -> str:
     sample = text[:_READ]
-    if not sample.isascii() and (code := _by_script(sample)):
+    if not sample.isascii() and (code := _find_language_by_script(sample)):
         return code
-    return _by_stop_words(_spoken_words(sample)[:_MAX_WORDS])
+    return _find_language_by_stop_words(_list_spoken_words(sample)[:_MAX_WORDS])
 
 
-def requested_language(text: str) -> str | None:
+def find_requested_language(text: str) -> str | None:
     """Return the code of the language that a text names for its answer, or None."""
-    if _codes_by_name().keys().isdisjoint(_spoken_words(text)):
+    if _index_codes_by_name().keys().isdisjoint(_list_spoken_words(text)):
         return None
-    found = _language_request().search(text.lower())
-    return None if found is None else _codes_by_name()[found[1]]
+    found = _make_language_pattern().search(text.lower())
+    return None if found is None else _index_codes_by_name()[found[1]]
 
 
-_requested_by_rules = remember(64)(requested_language)  # the same rules come again and again
+_find_language_in_rules = remember(64)(find_requested_language)  # the same rules come again and again
 
 
 @remember(16)
-def _spoken_words(text: str) -> Sequence[str]:
-    return _found(_SPOKEN_WORD, text.lower())
+def _list_spoken_words(text: str) -> Sequence[str]:
+    return _find_words(_SPOKEN_WORD, text.lower())
 
 
-def _by_script(sample: str) -> str | None:
+def _find_language_by_script(sample: str) -> str | None:
     """Return the language of the script that fills most of a text; some letters tell languages of one script apart."""
     latin = len(_LATIN.findall(sample))
     for script, weight, codes in _list_scripts():
@@ -263,14 +271,14 @@ def _by_script(sample: str) -> str | None:
 @cache
 def _list_scripts() -> Sequence[tuple[re.Pattern[str], int, Mapping[str, str]]]:
     """The scripts with how many Latin letters one letter counts for, and their languages with letters of their own."""
-    listed = word_lists("scripts")["scripts"]
+    listed = read_word_lists("scripts")["scripts"]
     return [(re.compile(f"[{each['letters']}]"), each["counts"], each["languages"]) for each in listed]
 
 
-def _by_stop_words(words: Sequence[str]) -> str:
-    if sum(map(_leanings().get, words, repeat(0))) >= 0:  # no other language has more than English
+def _find_language_by_stop_words(words: Sequence[str]) -> str:
+    if sum(map(_weigh_stop_words().get, words, repeat(0))) >= 0:  # no other language has more than English
         return ENGLISH
-    votes = Counter([code for word in words for code in _codes_by_stop_word().get(word, ())])
+    votes = Counter([code for word in words for code in _index_codes_by_stop_word().get(word, ())])
     best = max(votes, key=votes.__getitem__)  # the first of equals
     english = votes[ENGLISH]
     is_clear = votes[best] > 1 + english or (votes[best] > english and len(words) <= 4)
@@ -278,36 +286,36 @@ def _by_stop_words(words: Sequence[str]) -> str:
 
 
 @cache
-def _leanings() -> dict[str, int]:
+def _weigh_stop_words() -> dict[str, int]:
     """For each stop word, 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
-    codes = _codes_by_stop_word().items()
+    codes = _index_codes_by_stop_word().items()
     return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
 
 
 @cache
-def foreign_words() -> frozenset[str]:
+def list_foreign_words() -> frozenset[str]:
     """Return the stop words of other languages that are not English, and the names of languages."""
-    return frozenset(word for word, leaning in _leanings().items() if leaning < 0).union(_codes_by_name())
+    return frozenset(word for word, leaning in _weigh_stop_words().items() if leaning < 0).union(_index_codes_by_name())
 
 
 @cache
-def _codes_by_stop_word() -> dict[str, tuple[str, ...]]:
+def _index_codes_by_stop_word() -> dict[str, tuple[str, ...]]:
     of_script = {code for *_, codes in _list_scripts() for code in codes} - {"vi"}
     codes: dict[str, tuple[str, ...]] = {}
-    for code in (code for code in languages() if code not in of_script):
-        for word in sorted(stop_words(code)):
+    for code in (code for code in read_languages() if code not in of_script):
+        for word in sorted(read_stop_words(code)):
             codes[word] = (*codes.get(word, ()), code)
     return codes
 
 
 @cache
-def _codes_by_name() -> dict[str, str]:
-    return {name: code for code, language in languages().items() for name in language["names"].split()}
+def _index_codes_by_name() -> dict[str, str]:
+    return {name: code for code, language in read_languages().items() for name in language["names"].split()}
 
 
 @cache
-def _language_request() -> re.Pattern[str]:
-    names = "|".join(sorted(_codes_by_name(), key=lambda name: (-len(name), name)))
+def _make_language_pattern() -> re.Pattern[str]:
+    names = "|".join(sorted(_index_codes_by_name(), key=lambda name: (-len(name), name)))
     return re.compile(
         r"(?:answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list"
         r"|greet|generat|communicat|antwort|schreib|répond|écri|escrib|scriv|rispond)[^.!?\n]{0,120}?\b(?:in(?:to)?"
@@ -318,8 +326,8 @@ def _language_request() -> re.Pattern[str]:
 
 _READ = 1000  # characters
 _MAX_WORDS = 120
-_SPOKEN_WORD = lazy_pattern(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
-_LATIN = lazy_pattern("[A-Za-z\u00c0-\u024f]")
+_SPOKEN_WORD = compile_lazily(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
+_LATIN = compile_lazily("[A-Za-z\u00c0-\u024f]")
 
 
 Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
@@ -328,29 +336,29 @@ Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
 # Generators
 
 
-def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+def write_prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
     about = find_topic(call)
     text, tokens = write_text_on(about, call, seed.stream("prose"), options)
     if call.prompts or about.language != ENGLISH:
-        return _draft(separator_after_prompt(call) + text)
+        return _draft(find_separator_after_prompt(call) + text)
     return DraftChoice((Text(text),), tokens=tokens)
 
 
-def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+def write_lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
-    tokens = _length(call, rng, options)
+    tokens = _choose_length(call, rng, options)
     latin = ((draw_sentence(rng, "la"), 0) for _ in repeat(None))
-    text, _ = _limited(*_paragraphs(latin, rng, " ", tokens), call, options)
-    return _draft(separator_after_prompt(call) + text)
+    text, _ = _keep_within_limit(*_write_paragraphs(latin, rng, " ", tokens), call, options)
+    return _draft(find_separator_after_prompt(call) + text)
 
 
-def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+def write_words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
     pieces = list[str]()
-    tokens = _length(call, rng, options)
+    tokens = _choose_length(call, rng, options)
     while tokens > 0:
         pieces.append(" " * bool(pieces) + draw_word(rng))
         tokens -= count(pieces[-1])
@@ -362,18 +370,18 @@ def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     return DraftChoice((Text(call.last_user),))
 
 
-def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+def write_markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
     rng = seed.stream("markdown")
     about = find_topic(call)
-    wanted = _length(call, rng, {"tokens": 200, **options})
+    wanted = _choose_length(call, rng, {"tokens": 200, **options})
     title = about.subject or "a short document"
     text = f"# {title[:1].upper()}{title[1:]}"
-    said = sentences(about, rng)
+    said = write_sentences(about, rng)
     for block in cycle(_BLOCKS):
         if count(text) >= wanted:
             break
-        text += "\n\n" + _block(block, said, rng)
+        text += "\n\n" + _write_block(block, said, rng)
     return _draft(text)
 
 
@@ -388,7 +396,7 @@ def make_reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
     """
     length = _MAX_REASONING.get(call.options.effort or "none", _MAX_REASONING["medium"])
     most = length if call.options.max_tokens is None else min(length, call.options.max_tokens // 2)
-    return (Reasoning(_thought(call, seed, most)),) if most > 0 else ()
+    return (Reasoning(_write_thought(call, seed, most)),) if most > 0 else ()
 
 
 def spend_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
@@ -400,26 +408,26 @@ def spend_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
 
 
 def find_topic(call: Call) -> Topic:
-    return topic(call.prompts[0].text) if call.prompts else topic(call.last_user, call.system)
+    return read_topic(call.prompts[0].text) if call.prompts else read_topic(call.last_user, call.system)
 
 
 def write_text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> Piece:
-    wanted = _length(call, rng, options)
+    wanted = _choose_length(call, rng, options)
     continues = bool(call.prompts) and about.kind == "state"
     begin: Begin = "openers"
     if continues:
         about = replace(about, subject="")
         begin = "endings" if call.prompts[0].text.rstrip()[-1:].isalnum() else "middles"
     spoken = Speaker(about, rng).sentences(begin)
-    return _limited(*_paragraphs(spoken, rng, blank(about), wanted), call, options)
+    return _keep_within_limit(*_write_paragraphs(spoken, rng, find_blank(about), wanted), call, options)
 
 
-def separator_after_prompt(call: Call) -> str:
+def find_separator_after_prompt(call: Call) -> str:
     """Return what separates a prompt from the text that continues it: a blank, unless the prompt ends with one."""
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
-def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[str, Json]) -> Piece:
+def _keep_within_limit(texts: list[str], counts: list[int], call: Call, options: Mapping[str, Json]) -> Piece:
     """Return the texts that fit into the request's limit, but always the first; all if a length is stated."""
     most = call.options.max_tokens
     tokens = sum(counts)
@@ -429,7 +437,7 @@ def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[s
     return "".join(texts), tokens
 
 
-def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
+def _choose_length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     wanted = call.options
     natural = 20 + rng.below(60)
     if wanted.verbosity is not None or wanted.effort is not None:
@@ -442,7 +450,9 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     return tokens
 
 
-def _paragraphs(sentences: Iterator[Piece], rng: Random, between: str, tokens: int) -> tuple[list[str], list[int]]:
+def _write_paragraphs(
+    sentences: Iterator[Piece], rng: Random, between: str, tokens: int
+) -> tuple[list[str], list[int]]:
     """Return sentences of about so many tokens, each with what separates it from the one before, and their tokens."""
     before = ""
     left = 0  # sentences to the end of the paragraph
@@ -461,10 +471,10 @@ def _paragraphs(sentences: Iterator[Piece], rng: Random, between: str, tokens: i
     return texts, counts
 
 
-def _thought(call: Call, seed: Seed, most: int) -> str:
+def _write_thought(call: Call, seed: Seed, most: int) -> str:
     """Reasoning of at most so many tokens, in whole sentences if one fits."""
     about = find_topic(call)
-    between = blank(about)
+    between = find_blank(about)
     text = ""
     for made in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
         longer = text + between + made if text else made
@@ -474,12 +484,12 @@ def _thought(call: Call, seed: Seed, most: int) -> str:
     return text or "".join(split(made)[:most])
 
 
-def _block(template: str, said: Iterator[str], rng: Random) -> str:
+def _write_block(template: str, said: Iterator[str], rng: Random) -> str:
     fillings: Mapping[str, Callable[[], str]] = {
         "sentence": lambda: next(said),
-        "note": lambda: note(rng),
-        "aspect": lambda: pick(english("aspects"), rng),
-        "Aspect": lambda: pick(english("aspects"), rng).capitalize(),
+        "note": lambda: draw_note(rng),
+        "aspect": lambda: pick(read_english("aspects"), rng),
+        "Aspect": lambda: pick(read_english("aspects"), rng).capitalize(),
     }
     return _GAP.sub(lambda gap: fillings[gap[1]](), template)
 
@@ -487,7 +497,7 @@ def _block(template: str, said: Iterator[str], rng: Random) -> str:
 _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _MAX_REASONING = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
-_GAP = lazy_pattern(r"\{(\w+)\}")
+_GAP = compile_lazily(r"\{(\w+)\}")
 _BLOCKS = (
     "{sentence} {sentence}",
     "## {Aspect}\n\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}",
@@ -498,11 +508,11 @@ _BLOCKS = (
 )
 
 
-def sentences(topic: Topic, rng: Random) -> Iterator[str]:
+def write_sentences(topic: Topic, rng: Random) -> Iterator[str]:
     return (text for text, _ in Speaker(topic, rng).sentences())
 
 
-def blank(topic: Topic) -> str:
+def find_blank(topic: Topic) -> str:
     return "" if topic.language in UNSPACED else " "
 
 
@@ -524,7 +534,7 @@ class Gap(Struct, frozen=True):
     count: Callable[[str], int]
 
 
-def sentence_of(source: str) -> Sentence:
+def parse_sentence(source: str) -> Sentence:
     first, *others = source.split(" ")
     tokens = 0
     counted = list[Gap]()
@@ -533,16 +543,16 @@ def sentence_of(source: str) -> Sentence:
         if not gap:
             tokens += count(piece)
         elif gap[0] in _ASPECTS:  # each of them is one token
-            tokens += count(before + english("aspects")[0] + gap[1])
+            tokens += count(before + read_english("aspects")[0] + gap[1])
         else:
-            counted.append(Gap(gap[0], _counter(before, gap[1])))
+            counted.append(Gap(gap[0], _make_counter(before, gap[1])))
     return Sentence(_GAP.sub(r"%(\1)s", source.replace("%", "%%")), tokens, counted)
 
 
 _ASPECTS = ("a", "b")
 
 
-def _counter(before: str, after: str) -> Callable[[str], int]:
+def _make_counter(before: str, after: str) -> Callable[[str], int]:
     def count_filled(filling: str) -> int:
         if filling != filling.strip():  # a blank at its edge goes with another token
             return _UNKNOWN
@@ -566,7 +576,7 @@ class Speaker:
         fillings = self._fillings = {"topic": topic.subject} if topic.subject else {}
         if topic.said:
             fillings["said"] = topic.said
-            fillings["Said"] = capitalized(topic.said)
+            fillings["Said"] = capitalize(topic.said)
         if topic.act:
             fillings["act"] = topic.act
         self._gaps = frozenset(fillings)
@@ -575,7 +585,7 @@ class Speaker:
         """Return sentences without end."""
         if self._topic.language != ENGLISH:
             return self._foreign(opened=begin == "openers")
-        first = _beginnings(self._gaps, self._topic.kind, begin)
+        first = _list_beginnings(self._gaps, self._topic.kind, begin)
         return self.speak(pick(first, self._rng) if first else None)
 
     def thoughts(self) -> Iterator[str]:
@@ -583,7 +593,7 @@ class Speaker:
         if self._topic.language != ENGLISH:
             yield from (text for text, _ in self.sentences())
         while True:
-            yield from (next(self.speak(each))[0] for each in _sayable(self._gaps, "thoughts"))
+            yield from (next(self.speak(each))[0] for each in _list_sayable(self._gaps, "thoughts"))
 
     def speak(self, sentence: Sentence | None = None) -> Iterator[Piece]:
         """Yield a sentence with its gaps filled, then others without end: none comes back before all were said."""
@@ -591,7 +601,7 @@ class Speaker:
         aspects = self._aspects
         random = self._rng.random
         words = self._topic.words or ("this",)
-        middles = _sayable(self._gaps, "middles")
+        middles = _list_sayable(self._gaps, "middles")
         left: list[Sentence] = []
         while True:
             if sentence is None:
@@ -620,27 +630,27 @@ class Speaker:
         topic = self._topic
         rng = self._rng
         random = self._rng.random
-        words = lexicon(topic.language)
+        words = read_lexicon(topic.language)
         subject = topic.subject if opened else ""
-        between = blank(topic)
-        full_stop = languages()[topic.language].get("full_stop", ".")
+        between = find_blank(topic)
+        full_stop = read_languages()[topic.language].get("full_stop", ".")
         while True:
             made = [words[floor(random() * len(words))] for _ in range(5 + rng.below(7))]
             if subject:
                 made.insert(2 + rng.below(2), f"“{subject}”")
                 subject = ""
-            yield capitalized(between.join(made)) + full_stop, 0
+            yield capitalize(between.join(made)) + full_stop, 0
 
 
 @cache
-def _beginnings(gaps: frozenset[str], kind: str, begin: Begin) -> Sequence[Sentence]:
+def _list_beginnings(gaps: frozenset[str], kind: str, begin: Begin) -> Sequence[Sentence]:
     if begin == "openers":
-        return _sayable(gaps, kind, "openers") or _sayable(gaps, "any", "openers")
-    return _sayable(gaps, begin) if begin == "endings" else ()
+        return _list_sayable(gaps, kind, "openers") or _list_sayable(gaps, "any", "openers")
+    return _list_sayable(gaps, begin) if begin == "endings" else ()
 
 
 @cache
-def _sayable(gaps: frozenset[str], name: str, group: str = "") -> Sequence[Sentence]:
+def _list_sayable(gaps: frozenset[str], name: str, group: str = "") -> Sequence[Sentence]:
     """Return the sentences of a list whose gaps can be filled."""
-    listed = map(sentence_of, english(name, group))
+    listed = map(parse_sentence, read_english(name, group))
     return [each for each in listed if {gap.name for gap in each.counted} <= gaps | {"A", "word"}]

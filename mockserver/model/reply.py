@@ -22,10 +22,10 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.arguments import find_record, mentions
+from mockserver.model.arguments import find_mentions, find_record
 from mockserver.model.choosing import list_properties
 from mockserver.model.conversation import cut_examples, unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
@@ -41,16 +41,16 @@ from mockserver.model.passages import (
     list_result_texts,
 )
 from mockserver.model.prose import (
+    find_separator_after_prompt,
     find_topic,
     make_reasoning,
-    sentences,
-    separator_after_prompt,
     spend_reasoning,
+    write_sentences,
     write_text_on,
 )
 from mockserver.model.shapes import Described, asks_for_json, find_shape
-from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
-from mockserver.model.vocabulary import draw_phrase, excerpt, split_words
+from mockserver.model.tool_uses import add_earlier_results, fill_schema, list_tool_uses, make_tool_use, waits
+from mockserver.model.vocabulary import cut_excerpt, draw_phrase, split_words
 
 Options = Mapping[str, Json]
 
@@ -68,7 +68,7 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     if (quoted := find_citation(call)) is not None:
         return DraftChoice((*thoughts, *uses, quoted))
     answer = _FORMAT_WRITERS.get(call.options.response_format, answer_in_words)
-    said = answer(with_earlier_results(remaining, seed), seed, options)
+    said = answer(add_earlier_results(remaining, seed), seed, options)
     if not (thoughts or uses or call.options.prefill):
         return said
     begun = call.options.prefill.strip()  # by the client
@@ -91,21 +91,23 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     about = asked.topic
     results = asked.found or None
     if "tokens" in options or call.options.ignore_eos:
-        return _draft(results or separator_after_prompt(call) + write_text_on(about, call, rng, options)[0])
+        return _draft(results or find_separator_after_prompt(call) + write_text_on(about, call, rng, options)[0])
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
     answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng, options)[0]
-    return _draft(end.close(separator_after_prompt(call) + finish_answer(answer, asked, rng)))
+    return _draft(end.close(find_separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 
 def _read_request(call: Call) -> Request:
     about = find_topic(call)
     results = describe_results(call)
-    return Request(about.text, excerpt(_ruling(call)), about, list_facts(call) if results else (), results or "")
+    return Request(
+        about.text, cut_excerpt(_find_ruling_text(call)), about, list_facts(call) if results else (), results or ""
+    )
 
 
-def schema(call: Call, seed: Seed, options: Options) -> DraftChoice:
+def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """An instance of `options["schema"]`, or of the request's schema, as JSON text."""
     requested = options.get("schema", call.options.schema)
     if requested is None and (found := find_shape(call.last_user, call.system, json_anyway=True)) is not None:
@@ -115,16 +117,16 @@ def schema(call: Call, seed: Seed, options: Options) -> DraftChoice:
     except Failure:
         if not call.options.lenient_schema:
             raise
-        return json(call, seed, options)
+        return write_json(call, seed, options)
 
 
-def enum(call: Call, seed: Seed, options: Options) -> DraftChoice:
+def write_option(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """One of the values of the request's schema, bare: `red`, not `"red"`."""
     value = _fill(call.options.schema, call, seed, call.last_user)
     return _draft(value if isinstance(value, str) else compact(value))
 
 
-def json(call: Call, seed: Seed, options: Options) -> DraftChoice:
+def write_json(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """An object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
     found = find_shape(call.last_user, call.system, json_anyway=True)
     if found is None:
@@ -133,7 +135,7 @@ def json(call: Call, seed: Seed, options: Options) -> DraftChoice:
     return _draft(compact(value if isinstance(value, Mapping) else {"items": value}))
 
 
-def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
+def call_tool(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """A call of the tool that `options["tool"]` names, with arguments that its parameters allow.
 
     After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
@@ -142,7 +144,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
     before = options.get("before", 0)
     tool = tool or Tool(options["tool"])
     lenient = call.options.lenient_schema
-    said = mentions(call.last_user)
+    said = find_mentions(call.last_user)
     if not before:
         return DraftChoice((make_tool_use(tool, said, seed, lenient=lenient),))
     listed = said.split(list_properties(tool))
@@ -153,19 +155,19 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
     said = call.last_user
-    rules = "\n".join((_ruling(call), *_list_orders(call)))
+    rules = "\n".join((_find_ruling_text(call), *_list_orders(call)))
     found = find_shape(said, rules)
-    if found is None and any(map(asks_for_json, (excerpt(said), excerpt(rules)))):
-        return json(call, seed, {})
-    if found is None and (found := find_form(excerpt(said)) or find_form(excerpt(rules))):
-        found = found if find_form(excerpt(said)) else Described(found.schema, said, found.write)
+    if found is None and any(map(asks_for_json, (cut_excerpt(said), cut_excerpt(rules)))):
+        return write_json(call, seed, {})
+    if found is None and (found := find_form(cut_excerpt(said)) or find_form(cut_excerpt(rules))):
+        found = found if find_form(cut_excerpt(said)) else Described(found.schema, said, found.write)
     if found is None:
         return None
     value = _fill_shape(found, call, seed)
     return _draft(found.write(value))
 
 
-def _ruling(call: Call) -> str:
+def _find_ruling_text(call: Call) -> str:
     """Return the instructions that may order a form: those of an agent with tools that fill pages are a manual."""
     return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
 
@@ -186,8 +188,8 @@ def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
 
 
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    said = _AROUND.sub(" ", excerpt(said))
-    rules = excerpt(call.system)
+    said = _AROUND.sub(" ", cut_excerpt(said))
+    rules = cut_excerpt(call.system)
     if quoted := _FENCED_MATERIAL.search(said) or _MATERIAL.search(said):
         said = quoted["said"]
     said = cut_examples(said)
@@ -197,7 +199,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     stated |= write_code_values(properties, said, call.system)
     if is_settled := bool(results or _DONE.search(said)):
         stated |= find_endings(schema)
-    spoken = replace(mentions(*results, said).stating(stated), is_settled=is_settled)
+    spoken = replace(find_mentions(*results, said).stating(stated), is_settled=is_settled)
     return fill_schema(schema, seed.branch("schema"), spoken, f"{rules}\n{said}")
 
 
@@ -215,7 +217,7 @@ def _make_object(call: Call, rng: Random) -> Json:
     about = find_topic(call)
     return {
         "topic": about.subject or draw_phrase(rng, 2),
-        "answer": next(sentences(about, rng)),
+        "answer": next(write_sentences(about, rng)),
         "confidence": rng.randrange(50, 100) / 100,
         "tags": [*about.words[:3]] or [draw_phrase(rng, 1)],
     }
@@ -227,18 +229,18 @@ def _draft(text: str) -> DraftChoice:
 
 _LONGEST_RULES = 6_000  # characters
 _FORMAT_WRITERS: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
-    "json_schema": schema,
-    "json_object": json,
-    "enum": enum,
+    "json_schema": write_instance,
+    "json_object": write_json,
+    "enum": write_option,
 }
-_AROUND = lazy_pattern(  # what a prompt quotes or asks
+_AROUND = compile_lazily(  # what a prompt quotes or asks
     r"</?[A-Za-z][\w-]{0,30}>|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
 )
-_MATERIAL = lazy_pattern(  # quoted, to be read for values
+_MATERIAL = compile_lazily(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
-_FENCED_MATERIAL = lazy_pattern(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)")
-_DONE = lazy_pattern(  # You have currently done the follow steps:
+_FENCED_MATERIAL = compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)")
+_DONE = compile_lazily(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
     r":\s*[^\s\w]"
 )

@@ -10,8 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import lazy_pattern
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, fold, number_of, pieces, singular, vocabulary
+from mockserver.core.lazy import compile_lazily
+from mockserver.model.vocabulary import (
+    NUMBER_WORDS,
+    cut_excerpt,
+    find_singular,
+    fold,
+    make_vocabulary,
+    read_number,
+    split_pieces,
+)
 
 
 class FoundValue(Struct, frozen=True):
@@ -59,17 +67,17 @@ def read_loosely(text: str, start: int) -> FoundValue | None:
     Bare words, with a comment after them, are texts: `{name: string // in full}`.
     """
     with suppress(ValueError, IndexError):
-        value, end = _value(text[: start + LONGEST_OBJECT], start, 0)
+        value, end = _parse_value(text[: start + LONGEST_OBJECT], start, 0)
         return FoundValue(value, start, end)
     return None
 
 
-def _value(text: str, at: int, level: int) -> tuple[Json, int]:
+def _parse_value(text: str, at: int, level: int) -> tuple[Json, int]:
     if text[at] in "{[" and level < DEEPEST:
-        value, end = _members(text, at, level)
+        value, end = _parse_members(text, at, level)
         return ([value], end + 2) if text.startswith("[]", end) else (value, end)
     if (found := _GENERIC.match(text, at)) and level < DEEPEST and text[found.end()] == "{":
-        value, end = _value(text, found.end(), level + 1)
+        value, end = _parse_value(text, found.end(), level + 1)
         return (value if found[1].lower() == "optional" else [value]), end + 1
     if found := _QUOTED.match(text, at):
         return found[0][1:-1], found.end()
@@ -82,7 +90,7 @@ def _value(text: str, at: int, level: int) -> tuple[Json, int]:
     return _CONSTANTS.get(word, loads(word) if _JSON_NUMBER.fullmatch(word) else word), found.end()
 
 
-def _members(text: str, at: int, level: int) -> tuple[Json, int]:
+def _parse_members(text: str, at: int, level: int) -> tuple[Json, int]:
     named: dict[str, Json] = {}
     listed: list[Json] = []
     is_object = text[at] == "{"
@@ -95,7 +103,7 @@ def _members(text: str, at: int, level: int) -> tuple[Json, int]:
         if key:
             at = key.end()
         if key is None or key[2]:
-            value, at = _value(text, at, level + 1)
+            value, at = _parse_value(text, at, level + 1)
         if key:
             named[key[1].strip("\"'`")] = value
         else:
@@ -109,7 +117,7 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def shape_of(example: Json, name: str = "") -> dict[str, Json]:
+def infer_shape(example: Json, name: str = "") -> dict[str, Json]:
     """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
     match example:
         case bool():
@@ -120,44 +128,44 @@ def shape_of(example: Json, name: str = "") -> dict[str, Json]:
             return {"type": "number"}
         case str():
             guessed = guess_shape(name)
-            if not example.strip(".… ") and (noted := schema_of_note(name)):  # the gap of a form: <number>
+            if not example.strip(".… ") and (noted := read_note(name)):  # the gap of a form: <number>
                 return noted
             if example == "number" and guessed.get("type") == "integer":  # TypeScript has no other word for it
                 return guessed
-            return schema_of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
+            return read_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
         case list():
-            item = _shape_of_items(example) if example else {"type": "string"}
+            item = _infer_shape_of_items(example) if example else {"type": "string"}
             if item.get("type") == "array" and isinstance(example[0], str):  # [list of strings]
                 return item
-            made = list_of(item)
+            made = make_list_schema(item)
             number = {"minItems": len(example), "maxItems": len(example), "uniqueItems": True}
             return {**made, **number} if example.count("...") > 1 else made
         case Mapping():
-            return record_of({key: shape_of(value, key) for key, value in example.items()})
+            return make_record_schema({key: infer_shape(value, key) for key, value in example.items()})
     return guess_shape(name)
 
 
-def _shape_of_items(examples: list[Json]) -> dict[str, Json]:
+def _infer_shape_of_items(examples: list[Json]) -> dict[str, Json]:
     """Return the shape of the first item; of records with the keys of others too, of which none is required."""
-    made = shape_of(examples[0])
+    made = infer_shape(examples[0])
     records = [each for each in examples[1:MOST_KEYS] if isinstance(each, Mapping)]
     if isinstance(examples[0], Mapping) and records:
-        more = {key: shape_of(value, key) for each in records for key, value in each.items()}
+        more = {key: infer_shape(value, key) for each in records for key, value in each.items()}
         made["properties"] = {**more, **made["properties"]}
         made["required"] = [key for key in made["required"] if all(key in each for each in records)]
     return made
 
 
-def record_of(properties: Mapping[str, Json]) -> dict[str, Json]:
+def make_record_schema(properties: Mapping[str, Json]) -> dict[str, Json]:
     closed = {"required": list(properties), "additionalProperties": False}
     return {"type": "object", "properties": dict(properties), **closed}
 
 
-def list_of(items: Json) -> dict[str, Json]:
+def make_list_schema(items: Json) -> dict[str, Json]:
     return {"type": "array", "items": items, "minItems": 1}
 
 
-def schema_of_note(note: str) -> dict[str, Json]:
+def read_note(note: str) -> dict[str, Json]:
     """Return what a text says of a value: its type, or a choice of words; nothing where it says neither."""
     if any(sign in note for sign in ("YY", "%Y", "HH:", "%H:")):  # a pattern such as DD/MM/YYYY
         return {"type": "string", "format": "date-time" if "H:" in note else "date"}
@@ -165,14 +173,14 @@ def schema_of_note(note: str) -> dict[str, Json]:
         return {"enum": [word.strip(" \"'") for word in listed[1].split(",")]}
     text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
     made = (
-        _in_range(text)
-        or shape_of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null"))
-        or options_of_note(text)
+        _read_range(text)
+        or read_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null"))
+        or find_options(text)
     )
     return {**made, "description": comment or text} if made else {}
 
 
-def with_told_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
+def add_stated_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
     """Return a schema with the bounds and options that only descriptions tell, or a text by a name: `score (0-3)`.
 
     `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`, `"mood": "good" or "bad"`.
@@ -183,10 +191,10 @@ def with_told_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
     for key in ("properties", "$defs", "definitions"):
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {
-                name: with_told_bounds(_add_told(each, name, text, inner), text, levels - 1)
+                name: add_stated_bounds(_add_told(each, name, text, inner), text, levels - 1)
                 for name, each in inner.items()
             }
-    told |= {key: with_told_bounds(schema[key], text, levels - 1) for key in ("items",) if key in schema}
+    told |= {key: add_stated_bounds(schema[key], text, levels - 1) for key in ("items",) if key in schema}
     said, kind = schema.get("description"), schema.get("type")
     if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
         return told
@@ -194,7 +202,7 @@ def with_told_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
         low, high = sorted(map(loads, found.groups()))
         told |= {"minimum": low, "maximum": high}
     if kind == "string" and (listed := _TOLD_OPTIONS.search(said)):
-        told |= options_of_note(f"one of {listed[1]}")
+        told |= find_options(f"one of {listed[1]}")
     return told
 
 
@@ -216,12 +224,12 @@ def _add_told(schema: Json, name: str, text: str, siblings: Mapping[str, Json]) 
     if not schema.keys() <= {"type", "description"}:
         return schema
     notes = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_NOTED_VALUE}", text) if len(siblings) <= MOST_KEYS else ()
-    told = (options_of_note(note) for note in notes if len(QUOTED_OPTION.findall(note)) > 1)
+    told = (find_options(note) for note in notes if len(QUOTED_OPTION.findall(note)) > 1)
     known = siblings.keys() | _TYPES.keys()
     return next((each for each in told if each and known.isdisjoint(each.get("enum", ()))), schema)
 
 
-def _in_range(note: str) -> dict[str, Json]:
+def _read_range(note: str) -> dict[str, Json]:
     found = _RANGE.search(note)
     if found is None:
         return {}
@@ -237,16 +245,16 @@ def _in_range(note: str) -> dict[str, Json]:
     return {"type": "number" if fraction else "integer", **bounds}
 
 
-def shape_of_type(word: str) -> dict[str, Json]:
+def read_type(word: str) -> dict[str, Json]:
     if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read_loosely(word, brace)):
-        return list_of(shape_of(found.value))
+        return make_list_schema(infer_shape(found.value))
     if listed := _LIST_TYPE.fullmatch(word):
         inner = listed[1] or listed[2] or "string"
-        return list_of(shape_of_type(inner.removesuffix("s")) or {"type": "string"})
+        return make_list_schema(read_type(inner.removesuffix("s")) or {"type": "string"})
     return next((kind for each in re.split(r"[ ,;:\[]", word)[:3] if (kind := _TYPES.get(each))), {})
 
 
-def options_of_note(text: str) -> dict[str, Json]:
+def find_options(text: str) -> dict[str, Json]:
     """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
     text = text[:500].strip("<>()[] ").replace(" OR ", " or ")
     words = [word.strip() for word in QUOTED_OPTION.findall(text)]
@@ -262,7 +270,7 @@ def options_of_note(text: str) -> dict[str, Json]:
 
 
 def guess_shape(name: str) -> dict[str, Json]:
-    words = [piece.lower() for piece in pieces(name) if piece.isalpha()] or [""]
+    words = [piece.lower() for piece in split_pieces(name) if piece.isalpha()] or [""]
     last = words[-1]
     if words[0] in ("is", "has", "can", "should") and len(words) > 1:
         return {"type": "boolean"}
@@ -271,31 +279,31 @@ def guess_shape(name: str) -> dict[str, Json]:
     if last in _FRACTIONS:
         return {"type": "number"}
     is_plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
-    return list_of({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
+    return make_list_schema({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
 
 
 LONGEST_OBJECT, MOST_KEYS, DEEPEST = 8_000, 30, 12  # characters; keys of a shape; levels
 _MOST_TRIES = 48  # objects that are looked for in a text
-_OPENING = lazy_pattern(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
-_GENERIC = lazy_pattern(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
-_BLANK = lazy_pattern(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_QUOTED = lazy_pattern(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
-_LINE = lazy_pattern(r"(?!\"[^\"\n]*\"\s*(?:\||or\b))\"([^\n]{0,2000}?)\"?[,.]?[ \t]*(?=\n)")
-_BARE = lazy_pattern(
+_OPENING = compile_lazily(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
+_GENERIC = compile_lazily(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
+_BLANK = compile_lazily(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_QUOTED = compile_lazily(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
+_LINE = compile_lazily(r"(?!\"[^\"\n]*\"\s*(?:\||or\b))\"([^\n]{0,2000}?)\"?[,.]?[ \t]*(?=\n)")
+_BARE = compile_lazily(
     r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
     r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
 )
-_KEY = lazy_pattern(
+_KEY = compile_lazily(
     r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
 )
-_JSON_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
+_JSON_NUMBER = compile_lazily(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
-_ONE_OF = lazy_pattern(
+_OPTION = compile_lazily(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
+_ONE_OF = compile_lazily(
     r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
 )
-QUOTED_OPTION = lazy_pattern(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
-_LIST_TYPE = lazy_pattern(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
+QUOTED_OPTION = compile_lazily(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
+_LIST_TYPE = compile_lazily(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
 NAMES_OF_TYPES = {
     "string": "string str text",
     "integer": "integer int",
@@ -310,26 +318,26 @@ _TYPES: dict[str, dict[str, Json]] = {
     "email": {"type": "string", "format": "email"},
     "url": {"type": "string", "format": "uri"},
 }
-_WHOLE = vocabulary("age year port count quantity rank index size stock population minutes hours days")
-_FRACTIONS = vocabulary(
+_WHOLE = make_vocabulary("age year port count quantity rank index size stock population minutes hours days")
+_FRACTIONS = make_vocabulary(
     "price amount score rating confidence temperature temp total cost percentage weight height salary"
 )
-_WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
-_LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
+_WORD_OR_WORD = compile_lazily(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
+_LITERAL = compile_lazily(r"Literal\[([^\[\]]{1,2000})\]")
 _BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
-_TOLD_OPTIONS = lazy_pattern(
+_TOLD_OPTIONS = compile_lazily(
     r"(?i)\b(?:(?:allowed|possible|valid|available|supported) \w{4,20}|must be one of|one of(?=:)):? ([^\n.;]{3,200})"
 )
-_TOLD_RANGE = lazy_pattern(
+_TOLD_RANGE = compile_lazily(
     r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
     r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"
 )
-_EXPLAINED = lazy_pattern(r"[)>]?(?:[,;:.](?!\d)|\s+(?:where|with)\b|\s+\()")  # how a note goes on after a range
+_EXPLAINED = compile_lazily(r"[)>]?(?:[,;:.](?!\d)|\s+(?:where|with)\b|\s+\()")  # how a note goes on after a range
 _RANGE_OF_NAME = (
     r"[^\n.\d]{0,40}?(?:[:(–—=-]|\b(?:between|from|in|scale|be)\b)\s{0,9}"
     r"(-?\d{1,6}(?:\.\d{1,4})?)\s?(?:-|–|to|and)\s?(\d{1,6}(?:\.\d{1,4})?)(?![\w.]?\d|[%-])"
 )
-_RANGE = lazy_pattern(
+_RANGE = compile_lazily(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
     r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
 )
@@ -352,7 +360,7 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Desc
     A schema is believed before an example, that before keys or words; of two equals what the user says.
     `json_anyway`: the request itself asks for JSON.
     """
-    said, rules = (_undouble(excerpt(text, _MOST_READ)) for text in (said, rules))
+    said, rules = (_halve_braces(cut_excerpt(text, _MOST_READ)) for text in (said, rules))
     asking = [text for text in (said, rules) if asks_for_json(text)]
     if not asking and not json_anyway:
         return None
@@ -360,12 +368,12 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Desc
         for text in (said, rules):
             believed = text in asking or (find is _find_schema and bool(asking)) or not asking
             if believed and (found := find(text)) is not None:
-                return _shape_in(text, found, said)
+                return _describe_shape(text, found, said)
     shown = _find_shown(said)
-    return None if shown is None else _shape_in(said, shown, said)
+    return None if shown is None else _describe_shape(said, shown, said)
 
 
-def _undouble(text: str) -> str:
+def _halve_braces(text: str) -> str:
     """Return a text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
     if not _DOUBLED.search(text):
         return text
@@ -373,18 +381,18 @@ def _undouble(text: str) -> str:
     return "```".join(each.replace("{{", "{").replace("}}", "}") if "{{" in each else each for each in pieces)
 
 
-def _shape_in(text: str, found: FoundValue, said: str) -> Described:
+def _describe_shape(text: str, found: FoundValue, said: str) -> Described:
     schema = found.value
     before = text[: found.start]
     after = text[found.end :]
     notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
     if "json" in notes.lower():
-        schema = with_told_bounds(schema, notes)
+        schema = add_stated_bounds(schema, notes)
     window = text[max(0, found.start - 2000) : found.end]
     is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_LIST_VALUE.findall(window))
     if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    rest = without_json_orders(f"{_remove_examples(before)}\n{after}" if text is said else said)
+    rest = remove_json_orders(f"{_remove_examples(before)}\n{after}" if text is said else said)
     if title := text is said and schema.get("title"):
         rest = re.sub(rf"\b{re.escape(str(title))}\b", " ", rest)
     counted = _COUNT.search(f"{text}\n{rest}") if schema.get("type") == "array" else None
@@ -403,7 +411,7 @@ def _holds_list(schema: Mapping[str, Json]) -> bool:
 
 
 def _set_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Json]:
-    number = min(number_of(found["number"]), _MOST_COUNTED)
+    number = min(read_number(found["number"]), _MOST_COUNTED)
     return {**schema, "minItems": number, "maxItems": number}
 
 
@@ -415,12 +423,12 @@ def asks_for_json(text: str) -> bool:
     return bool(_ORDERED.search(said)) and not _ABOUT_JSON.search(said)
 
 
-def without_json_orders(text: str) -> str:
+def remove_json_orders(text: str) -> str:
     """Return a text without the words that order JSON and without fences: they are no values."""
-    return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
+    return "".join(_remove_json_order(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 
-def _unordered(part: str) -> str:
+def _remove_json_order(part: str) -> str:
     cue = _JSON_WORD.search(part)
     return part if cue is None else part[cue.end() :].partition(":")[2] or " "
 
@@ -440,17 +448,17 @@ def _remove_examples(text: str) -> str:
 def _find_schema(text: str) -> FoundValue | None:
     """Return the last JSON Schema of a text: earlier ones tend to be examples."""
     for found in reversed([each for each in find_objects(text) if isinstance(each.value, Mapping)]):
-        schema = _unwrapped(found.value)
+        schema = _unwrap_schema(found.value)
         if _is_schema(schema):
             return replace(found, value=schema)
         if _are_properties(schema) and not _TOOL_WORD.search(text[max(0, found.start - _NEAR) : found.start]):
-            return replace(found, value=record_of(schema))
+            return replace(found, value=make_record_schema(schema))
     return None
 
 
-def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
+def _unwrap_schema(value: Mapping[str, Json]) -> Mapping[str, Json]:
     inner = next((value[key] for key in ("schema", "json_schema", "parameters") if key in value), None)
-    return _unwrapped(inner) if isinstance(inner, Mapping) and "properties" not in value else value
+    return _unwrap_schema(inner) if isinstance(inner, Mapping) and "properties" not in value else value
 
 
 def _is_schema(value: Mapping[str, Json]) -> bool:
@@ -476,9 +484,9 @@ def _find_list(text: str) -> FoundValue | None:
     if found is None:
         return None
     noun = (found["noun"] or next((each["noun"] for each in listings), "") or "item").strip().removesuffix(" names")
-    item = shape_of_type(singular(noun.split()[-1].lower()))
-    named = item or {"type": "string", "title": singular(noun.split()[-1].lower())}
-    schema = {**list_of(named), "title": noun, "uniqueItems": not item}
+    item = read_type(find_singular(noun.split()[-1].lower()))
+    named = item or {"type": "string", "title": find_singular(noun.split()[-1].lower())}
+    schema = {**make_list_schema(named), "title": noun, "uniqueItems": not item}
     return FoundValue(_set_number(schema, found) if found["number"] else schema, *found.span())
 
 
@@ -493,14 +501,14 @@ def _find_example(text: str) -> FoundValue | None:
             return keys
         is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
-            return replace(found, value=shape_of(found.value))
+            return replace(found, value=infer_shape(found.value))
     return None
 
 
 def _find_shown(text: str) -> FoundValue | None:
     for found in find_objects(text):
         if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
-            return replace(found, value=shape_of(found.value))
+            return replace(found, value=infer_shape(found.value))
     return None
 
 
@@ -516,7 +524,7 @@ def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
             return {key: put(inner, levels) for key, inner in value.items()}
         name = value.strip().removesuffix("[]") if isinstance(value, str) else ""
         if name not in types or not levels:
-            return value if not re.fullmatch(r"[\w -]+", name) or schema_of_note(name) else f"Literal[{name}]"
+            return value if not re.fullmatch(r"[\w -]+", name) or read_note(name) else f"Literal[{name}]"
         used.add(name)
         inner = put(types[name].value, levels - 1)
         return [inner] if str(value).endswith("[]") else inner
@@ -536,7 +544,7 @@ def _find_keys(text: str) -> FoundValue | None:
     tail = text[start:]
     for cue, key in ((_LINE_OF_KEYS, _BULLET), (_CUE_OF_KEYS, _KEY_IN_ROW), (_CUE_OF_RECORDS, _KEY_IN_ROW)):
         for opening in cue.finditer(tail):
-            notes, end = _notes(tail, opening.end(), key)
+            notes, end = _read_notes(tail, opening.end(), key)
             sure = (
                 cue is not _CUE_OF_RECORDS
                 or any(notes.values())
@@ -546,13 +554,15 @@ def _find_keys(text: str) -> FoundValue | None:
             if notes and sure:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
                 stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
-                schema = record_of({name: schema_of_note(note) or guess_shape(name) for name, note in stated.items()})
+                schema = make_record_schema(
+                    {name: read_note(note) or guess_shape(name) for name, note in stated.items()}
+                )
                 schema["required"] = [name for name, note in notes.items() if note == stated[name]]
                 return FoundValue(schema, start + clause, start + end)
     return None
 
 
-def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], int]:
+def _read_notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], int]:
     notes: dict[str, str] = {}
     end = at
     while (found := key.match(text, at)) is not None and len(notes) < MOST_KEYS:
@@ -564,7 +574,7 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
             key is _KEY_IN_ROW
             and note
             and ":" in found[0]
-            and not schema_of_note(note)
+            and not read_note(note)
             and (not joint or "" in notes.values())
         ):
             # what to read: `name and email: bob@example.com`
@@ -586,51 +596,51 @@ _MOST_FOR_KEYS = 8_000  # characters
 _CUE = 160  # characters before an object that may say what it is
 _NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
-_UNION = lazy_pattern(r"\btype\s+(\w{1,40})\s*=\s*\|?\s*(\w{1,40})(?=\s*[|;])")
-_NAME_OF_TYPE = lazy_pattern(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
-_TOOL_WORD = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
-_ORDERED = lazy_pattern(
+_UNION = compile_lazily(r"\btype\s+(\w{1,40})\s*=\s*\|?\s*(\w{1,40})(?=\s*[|;])")
+_NAME_OF_TYPE = compile_lazily(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
+_TOOL_WORD = compile_lazily(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
+_ORDERED = compile_lazily(
     r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"
     r"|extract"
     r"|convert|translate|print|conform|parse|fill|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}"
     r"\b(?:only|schema|format|please|matching|conforming|keys?|fields?|back|object with)\b|\bjson:\s{0,3}\{"
 )
-_ABOUT_JSON = lazy_pattern(
+_ABOUT_JSON = compile_lazily(
     r"\b(?:function(?! call)|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
     r"|\b(?:what(?:'s| is| are| does)[^.\n]{0,20}|(?:explain|about|parse|load"
     r"|read)\s+(?:\w+ ){0,2})\bjson\b(?! (?:schema|object))"
 )
-_DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
-_FENCED = lazy_pattern(
+_DOUBLED = compile_lazily(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
+_FENCED = compile_lazily(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
-_SHOWN_AS_ANSWER = lazy_pattern(
+_SHOWN_AS_ANSWER = compile_lazily(
     r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)"
     r"\s*(?:```(?:json)?\s*)?$"
 )
-_LIKE = lazy_pattern(
+_LIKE = compile_lazily(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
     r"|output|reply|answer|keys|fields|e\.g\.|looks?|object|json|type|interface|generate|give)\b"
 )
-_GIVEN = lazy_pattern(
+_GIVEN = compile_lazily(
     r"(?i)\b(?:input|data|given|from|(?<!fill )this json(?! (?:shape|form|format|schema|structure)\b)|this object"
     r"|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
-_IS_SHAPE = lazy_pattern(
+_IS_SHAPE = compile_lazily(
     r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)"
 )
-_TO_FILL = lazy_pattern(r"(?i)\b(?:fill|complete)(?: in| out)? (?:this|the|following)\b[^.\n]{0,30}$")
-_LINE_OF_KEYS = lazy_pattern(
+_TO_FILL = compile_lazily(r"(?i)\b(?:fill|complete)(?: in| out)? (?:this|the|following)\b[^.\n]{0,30}$")
+_LINE_OF_KEYS = compile_lazily(
     r"(?i)\b(?:keys?|fields?|properties|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
 )
 _NAME = r"[\"'`*]{0,3}(?P<name>[A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
-_BULLET = lazy_pattern(
+_BULLET = compile_lazily(
     rf"[ \t]*(?:(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*|(?=[\"'`]\w[\w-]{{0,60}}[\"'`]\s{{0,40}}[:–—=-])){_NAME}"
     r"[ \t]*(?:\(([^()\n]{1,100})\))?[ \t]*[:–—=-]?[ \t]*"
     r"([^\n]{0,300})(?:\n|$)"
 )
-_CUE_OF_KEYS = lazy_pattern(
+_CUE_OF_KEYS = compile_lazily(
     r"(?i)\b(?:(?:keys?|fields?|properties|attributes|columns?|header)\b|(?:json|dictionary)\b(?: (?:array|list) of)?"
     r"(?: (?:objects?|format|response|back|output))?,?(?: with| containing| including| that (?:has|contains)| having)\b"
     r"|(?:json(?: object)?|schema|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str|int|num|float|bool|array"
@@ -639,57 +649,57 @@ _CUE_OF_KEYS = lazy_pattern(
     r"|(?:string|boolean|integer|number|text)(?=\s(?:key|field|property))|keys?|fields?|attributes?|elements?|property"
     r"|properties)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'`]))?"
 )
-_CUE_OF_RECORDS = lazy_pattern(
+_CUE_OF_RECORDS = compile_lazily(
     r"(?i)\b(?:objects?|items?|elements?|records?|entries|each(?: one| \w+)?|every \w+|it|that)\b,?\s+"
     r"(?:(?:must|should|shall|will|to)\s+)?(?:with|contain(?:s|ing)?|includ(?:es?|ing)|ha(?:ve|s|ving))\b:?\s+"
     r"(?:(?:the|exactly|an?)\s+)?"
 )
-_QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
-_KEY_IN_ROW = lazy_pattern(
+_QUOTED_NAME = compile_lazily(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
+_KEY_IN_ROW = compile_lazily(
     rf"(?:the |a |an )?(?:(?:list|array|key|field) (?:called|named) |(?:key|field|property) (?=[\"'`]))?"
     rf"(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
     r"|(?:\s*:\s*|\s+[–—-]\s+|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+)"
     rf"(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`]|\w+\s*(?:\(|:)|an?\s+[\"'`]))[^,;.\n()]){{1,100}}))?"
 )
-_GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the|one)\s+)?(?=[\w\"'`*])")
-_NO_KEYS = vocabulary(
+_GAP = compile_lazily(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the|one)\s+)?(?=[\w\"'`*])")
+_NO_KEYS = make_vocabulary(
     "keys key fields field values no only and of as into in for from exactly with object json properties"
 )
-_FENCE = lazy_pattern(r"`{3}\w*")
-_SHOWN = lazy_pattern(r"(?i)\b(?:schema|example|instance|object|format)\b")
-_PART = lazy_pattern(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
-_JSON_WORD = lazy_pattern(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
+_FENCE = compile_lazily(r"`{3}\w*")
+_SHOWN = compile_lazily(r"(?i)\b(?:schema|example|instance|object|format)\b")
+_PART = compile_lazily(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
+_JSON_WORD = compile_lazily(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
 _MOST_COUNTED = 50
 _NUMBER_WORD = rf"(?P<number>\d{{1,3}}|(?!an?\b|single\b|one\b)(?:{NUMBER_WORDS})\b)"
 _VERB_OF_LISTS = r"\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)"
-_COUNT = lazy_pattern(
+_COUNT = compile_lazily(
     rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|of|with|me|exactly"
     rf"|for(?=[^.,;\n]{{1,30}}s\b)))\s+{_NUMBER_WORD}"
     r"(?:(?=\s{0,3}(?:[.!]|$))|\s+(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
     r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?)"
 )
-_ARRAY = lazy_pattern(
+_ARRAY = compile_lazily(
     r"(?i)\bjson (?:array|list)s?\b(?: (?:of|with|containing)(?: the| all| exactly| first| top)*"
     rf"(?: {_NUMBER_WORD})? (?P<noun>[a-z][\w-]+(?: [\w-]+s\b)?))?"
 )
-_LISTING = lazy_pattern(
+_LISTING = compile_lazily(
     rf"(?i){_VERB_OF_LISTS}(?: me)?(?: all| the| some)*(?: {_NUMBER_WORD})?"
     r"(?P<noun>(?: [\w-]{1,40})?? [a-z]{2,30}s)\b(?P<as_json> (?:as|in) (?:valid )?json\b)?"
 )
-_ORDERED_OBJECT = lazy_pattern(
+_ORDERED_OBJECT = compile_lazily(
     r"\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format"
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
-_AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
-_LIST_VALUE = lazy_pattern(
+_AS_OPTIONAL = compile_lazily(r"(?i)[,; ]*\boptional\b[,:; ]*")
+_LIST_VALUE = compile_lazily(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
-_NUMBERED_TO = lazy_pattern(r"\(1 to (\d{1,3})\)")
+_NUMBERED_TO = compile_lazily(r"\(1 to (\d{1,3})\)")
 _NOTED_VALUE = (
     r"(?: key| field)?[\s:(–-]{0,4}"
     r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"
 )
-_LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
-_SEVERAL = lazy_pattern(
+_LISTED = compile_lazily(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
+_SEVERAL = compile_lazily(
     r"(?i)\b(?:array|list)s? of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)s?\b"
 )

@@ -7,7 +7,7 @@ those made before. Instructions may order tools always, never, last, or one befo
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, islice
 
@@ -25,10 +25,10 @@ from mockserver.core.call import (
     list_tool_results,
 )
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Failure, Item, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import Mentions, find_record, mentions
+from mockserver.model.arguments import Mentions, find_mentions, find_record
 from mockserver.model.choosing import (
     HANDOFF,
     POINTS_BACK,
@@ -44,14 +44,23 @@ from mockserver.model.choosing import (
     list_required,
     refers_back,
 )
-from mockserver.model.form import WHEN_DONE, without_form
+from mockserver.model.form import WHEN_DONE, remove_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.listed_options import choose_values, find_colleague
-from mockserver.model.orders import compute, find_courtesy, write_code_values
+from mockserver.model.orders import find_courtesy, find_sum, write_code_values
 from mockserver.model.passages import describe_results, list_result_texts
 from mockserver.model.schema import generate_instance
-from mockserver.model.shapes import with_told_bounds
-from mockserver.model.vocabulary import RULING, find_keys, is_verb, keep_ends, split_words, stem, vocabulary, weigh_word
+from mockserver.model.shapes import add_stated_bounds
+from mockserver.model.vocabulary import (
+    RULING,
+    find_keys,
+    is_verb,
+    keep_ends,
+    make_vocabulary,
+    split_words,
+    stem,
+    weigh_word,
+)
 
 
 class Pair(Struct, frozen=True):
@@ -132,26 +141,26 @@ _LONGEST_END, _LONGEST_HINT, _MOST_RULING = 20_000, 900, 3  # characters; messag
 _MOST_SENTENCES = 2_000
 _MOST_NAMED = 100  # tools that sentences name
 _MOST_ORDERS = 64  # tools that are always called
-_END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
-_FORBIDDEN = lazy_pattern(
+_END = compile_lazily(r"(?<=[.!?])\s+|\n+|;\s")
+_FORBIDDEN = compile_lazily(
     r"(?i)\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
     r"\b(?:call|use|invoke|run|using|calling)\b(?P<all>\s+(?:any|the|your|these)?\s*(?:of\s+the\s+)?(?:tools?"
     r"|functions?)"
     r"(?:\s+calls?)?\s*[.!]?\s*$)?"
 )
-_CONDITION = lazy_pattern(
+_CONDITION = compile_lazily(
     r"(?i)\b(?:if|when|whenever|only|unless|in\s+case|where|questions?|requests?|as\s+needed|asks?|about|more\s+than|"
     r"twice|until|without)\b"
 )
-_JOINT = lazy_pattern(r"(?i)\b(?:before|after)\b")
-_HANDING_OVER = lazy_pattern(
+_JOINT = compile_lazily(r"(?i)\b(?:before|after)\b")
+_HANDING_OVER = compile_lazily(
     r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,40}?\b(?:to|back)\b"
 )
-_OBLIGATION = lazy_pattern(
+_OBLIGATION = compile_lazily(
     r"(?i)\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|step\s*\d|shall"
     r"|every\s+(?:single\s+)?(?:answer|call|conversation|item|message|reply|response|step|task|time|turn|user))\b"
 )
-_CALLING = lazy_pattern(
+_CALLING = compile_lazily(
     r"(?i)\b(?:call|use|invoke|run|consult|query|execute|tool|function|calling|using|search|check|look)\b"
 )
 
@@ -159,8 +168,8 @@ _CALLING = lazy_pattern(
 # Calls
 
 
-_COMMANDS = vocabulary("command cmd")
-FINISHING = lazy_pattern(  # finish your work by issuing the following command: `echo DONE`
+_COMMANDS = make_vocabulary("command cmd")
+FINISHING = compile_lazily(  # finish your work by issuing the following command: `echo DONE`
     r"(?i)\b(?:finish|submit|complete|end)\b[^`\n]{0,80}\b(?:command|issu\w+|run|running|execut\w+)\b[^`\n]{0,60}`([^`\n]{2,120})`"
 )
 Use = ToolUse | Item
@@ -181,7 +190,7 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     if mode not in ("auto", "required", "named") or not offered:
         return ()
     last = _find_last_command(call, offered)
-    call = without_form(call)
+    call = remove_form(call)
     uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offered), seed))
     if not uses and last is not None:
         return (ToolUse(last),)
@@ -204,7 +213,7 @@ def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
     told = (FINISHING.search(keep_ends(each.text, _LONGEST_END, _LONGEST_END)) for each in call.messages if each.text)
     found = next(filter(None, told), None)
     last = found and ToolCall("", tool.name, compact({name: found[1]}), namespace=tool.namespace)
-    return None if last is None or any(same_arguments(old.arguments, last.arguments) for old in made) else last
+    return None if last is None or any(have_same_meaning(old.arguments, last.arguments) for old in made) else last
 
 
 def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
@@ -235,7 +244,7 @@ def fill_schema(schema: Json, seed: Seed, said: Mentions, prompt: str = "") -> J
 
     Raises Failure if the schema is unusable.
     """
-    told = with_told_bounds(schema, prompt)
+    told = add_stated_bounds(schema, prompt)
     if told != schema:
         with suppress(Failure):  # what a description tells may contradict the schema
             return generate_instance(told, seed, said)
@@ -247,13 +256,13 @@ def waits(use: Use) -> bool:
     return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
 
 
-def with_earlier_results(call: Call, seed: Seed) -> Call:
+def add_earlier_results(call: Call, seed: Seed) -> Call:
     """Return the call, with results of earlier turns after a message that asks for them again."""
     is_asked = call.last_turn is not None and call.last_turn.role == "user"
     if call.tool_choice.mode != "auto" or not list_tool_calls(call) or not is_asked:
         return call
     pending = [
-        each for each in find_pending_calls(without_form(call), _list_offered(call)) if each.tool.kind in CLIENT_KINDS
+        each for each in find_pending_calls(remove_form(call), _list_offered(call)) if each.tool.kind in CLIENT_KINDS
     ]
     lenient = call.options.lenient_schema
     uses = [(each, make_tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
@@ -282,7 +291,7 @@ def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iter
         if isinstance(use, ToolUse):
             own = (old for old in made if old.name == use.call.name)
             if find_earlier_call(call, each, use.call) or any(
-                same_arguments(old.arguments, use.call.arguments) for old in own
+                have_same_meaning(old.arguments, use.call.arguments) for old in own
             ):
                 continue
             made.append(use.call)
@@ -338,7 +347,7 @@ def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
 
 
 def _sort_by_mentions(tools: Sequence[Tool], text: str) -> list[Tool]:
-    said = mentions(text)
+    said = find_mentions(text)
     return sorted(tools, key=lambda tool: -said.measure_evidence(list_properties(tool)))
 
 
@@ -392,14 +401,14 @@ _WHOLE = frozenset(
     {tuple(name.split("_")) for name in _NAMES.split()}
     | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
 )
-_ENDS = lazy_pattern(
+_ENDS = compile_lazily(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.IGNORECASE
 )
-_OUTPUT = lazy_pattern(
+_OUTPUT = compile_lazily(
     r"(?i)\bstructured\s+(?:output|response)\b|^(?:respond|answer|reply)\s+(?:with|in|as)\s+an?\s+json\b"
 )
-_SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
-_ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
+_SHAPE = compile_lazily(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
+_ACTS = compile_lazily(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
 
 
 def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
@@ -409,21 +418,25 @@ def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, 
     asked = _find_wanted(call, free, ordered)
     staged = _add_ordered(asked, ordered, tools, call.last_user)
     stages = accumulate(request.later for request in staged)
-    pending = [each for request, stage in zip(staged, stages, strict=True) for each in _each(call, request, stage)]
+    pending = [
+        each
+        for request, stage in zip(staged, stages, strict=True)
+        for each in _list_calls_of_request(call, request, stage)
+    ]
     begins = pending[0].stage if pending else 0
-    return tuple(_left([replace(each, stage=each.stage - begins) for each in pending], call))
+    return tuple(_list_left([replace(each, stage=each.stage - begins) for each in pending], call))
 
 
 def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
     """Return the calls of one tool, where all that the user said is meant for it; those not made yet come first."""
-    every = tuple(_each(call, ToolRequest(tool, call.last_user), 0))
-    return (*_left(every, call), *every)
+    every = tuple(_list_calls_of_request(call, ToolRequest(tool, call.last_user), 0))
+    return (*_list_left(every, call), *every)
 
 
 def make_ending_call(call: Call, tool: Tool) -> PendingCall:
     """Return a call that ends the turn, with arguments from the results first, then from what the user said."""
     texts = (_write_content(call, tool), *_list_results(call, call.last_user), call.last_user)
-    return PendingCall(tool, mentions(*filter(None, texts)))
+    return PendingCall(tool, find_mentions(*filter(None, texts)))
 
 
 def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Sequence[ToolRequest]:
@@ -443,24 +456,19 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         recent = list_recent_tool_calls(call)
         names = [old.name for old in reversed(made[: len(made) - len(recent)])]
         tool = next((tool for name in names for tool in work if tool.name == name), None)
-        spoken = tool is not None and mentions(text).measure_evidence(list_properties(tool)) > 0
+        spoken = tool is not None and find_mentions(text).measure_evidence(list_properties(tool)) > 0
         return (ToolRequest(tool, text),) if tool is not None and spoken else ()
     if find_courtesy(text):
         return ()
     if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
         offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-        fitting = offers.best(Said(split_words(text)), mentions(text), least=_FITS_COLLEAGUE)
+        fitting = offers.best(Said(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
         only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
         if fitting or only_sorts:
             return (ToolRequest(fitting or colleagues[0], text),)
-    asks = (
-        ("?" in text or not _ASKING.isdisjoint(split_words(text)[:1]))
-        and not compute(text, bare=True)
-        and not _TO_YOU.search(text)
-    )
-    is_news = _NEWS.search(text) is not None
-    searching = (tool for tool in work if (asks and _searches_anything(tool)) or (is_news and _searches_web(tool)))
-    return tuple(ToolRequest(tool, text) for tool in islice(searching, 1))
+    asked_sum = find_sum(text)
+    fits = _find_searcher(text) if asked_sum is None else _computes
+    return tuple(ToolRequest(tool, asked_sum or text) for tool in islice(filter(fits, work), 1))
 
 
 def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
@@ -479,6 +487,17 @@ def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str)
     return (*(ToolRequest(tool, text) for tool in named), first, *found[1:])
 
 
+def _find_searcher(text: str) -> Callable[[Tool], bool]:
+    """Return which tools are a search for what a text asks: the provider's own only for what is new."""
+    asks = ("?" in text or not _ASKING.isdisjoint(split_words(text)[:1])) and not _TO_YOU.search(text)
+    is_news = _NEWS.search(text) is not None
+    return lambda tool: bool(asks and _searches_anything(tool)) or (is_news and _searches_web(tool))
+
+
+def _computes(tool: Tool) -> bool:
+    return tool.kind.startswith("code_interpreter") or list_required(tool) == {"expression"}
+
+
 def _searches_anything(tool: Tool) -> bool:
     needed = list_required(tool)
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
@@ -491,15 +510,16 @@ def _searches_web(tool: Tool) -> bool:
 
 
 _FITS_COLLEAGUE = -0.1  # enough for a colleague: its name begins with another verb than the text
-_SEARCHING = vocabulary(
+_SEARCHING = make_vocabulary(
     "search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse sql database"
 )
-_ASKING = vocabulary("what who whose when where which how")
-_SEARCHED = vocabulary("query question q search input keywords topic term request")
-_NEWS = lazy_pattern(
-    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year))\b"
+_ASKING = make_vocabulary("what who whose when where which how")
+_SEARCHED = make_vocabulary("query question q search input keywords topic term request")
+_NEWS = compile_lazily(
+    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|20[2-9]\d"
+    r"|(?:this|last) (?:week|month|year))\b"
 )
-_TO_YOU = lazy_pattern(
+_TO_YOU = compile_lazily(
     r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
 )
 
@@ -513,7 +533,7 @@ def _add_ordered(
     every = [known[name] for name in ordered.always]
     always = [tool for tool in every if tool not in ending]
     rest = [request for request in asked if request.tool not in always]
-    wanted = [*_wait(asked, always, text), *rest]
+    wanted = [*_order_by_tool(asked, always, text), *rest]
     if always and rest:
         wanted[-len(rest)] = replace(rest[0], later=True)
     for pair in ordered.pairs:
@@ -521,21 +541,21 @@ def _add_ordered(
             both = (known[pair.first], known[pair.second])
             at = next(at for at, request in enumerate(wanted) if request.tool in both)
             rest = [request for request in wanted[at:] if request.tool not in both]
-            wanted = [*wanted[:at], *_wait(wanted, both, text), *rest]
+            wanted = [*wanted[:at], *_order_by_tool(wanted, both, text), *rest]
     last = [*(tool for tool in every if tool in ending), *(known[name] for name in ordered.last if wanted)]
     return [*wanted, *(ToolRequest(tool, text, later=True) for tool in last)]
 
 
-def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Iterator[ToolRequest]:
+def _order_by_tool(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Iterator[ToolRequest]:
     """Yield the requests for each of these tools, those of one after those of another."""
     for tool in tools:
         first, *others = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
         yield from (replace(first, later=True), *others)
 
 
-def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
+def _list_calls_of_request(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
     """Yield the calls for a request: one for each set of values in its words; else all values that can be meant."""
-    said = mentions(request.text)
+    said = find_mentions(request.text)
     needed = list_required(request.tool)
     given = _find_stated(request.tool, said)
     whole = given.keys()
@@ -549,7 +569,7 @@ def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]
         text = request.text
         if refers_back(text):
             text = _put_result(call, text) + _write_content(call, request.tool)
-        said = mentions(*dict.fromkeys((text, *_list_results(call, request.text), *earlier)))
+        said = find_mentions(*dict.fromkeys((text, *_list_results(call, request.text), *earlier)))
     yield PendingCall(request.tool, said, stage)
 
 
@@ -574,7 +594,7 @@ def _list_results(call: Call, asked: str) -> list[str]:
     return [text for result in found for text in (*find_record(result, asked), result)]
 
 
-def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
+def _list_left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
     """Yield the calls that this turn does not have yet: each call made of a tool counts for one of it.
 
     `hosted` decides how often the provider's own tools are used.
@@ -595,7 +615,7 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
     recent = list_recent_tool_calls(call)
     earlier = [old for old in (recent if HANDOFF.match(made.name) else list_tool_calls(call)) if old.name == made.name]
     for old in reversed(earlier):
-        if same_arguments(old.arguments, made.arguments):
+        if have_same_meaning(old.arguments, made.arguments):
             return old
     arguments = try_parse(made.arguments)
     said = _find_stated(pending.tool, pending.said) if earlier else {}
@@ -606,7 +626,7 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
         if (
             given
             and len(names) == len(given)
-            and all(_canonical(known[name]) == _canonical(given[name]) for name in names)
+            and all(_write_canonical(known[name]) == _write_canonical(given[name]) for name in names)
         ):
             return old
     return None
@@ -617,12 +637,12 @@ def _find_stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
     return given
 
 
-def same_arguments(one: str, other: str) -> bool:
+def have_same_meaning(one: str, other: str) -> bool:
     """Return whether the arguments of two calls mean the same as JSON."""
-    return one == other or _canonical(try_parse(one, one)) == _canonical(try_parse(other, other))
+    return one == other or _write_canonical(try_parse(one, one)) == _write_canonical(try_parse(other, other))
 
 
-def _canonical(value: Json) -> str:
+def _write_canonical(value: Json) -> str:
     """JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
     whole = json.loads(
         json.dumps(value), parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text)
@@ -635,7 +655,7 @@ CLIENT_KINDS = ("function", "custom")  # of tools that the client runs
 _FOR_PEOPLE = frozenset(
     {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}
 )
-_NUMBER = lazy_pattern(r"-?\d{1,15}(?:\.\d{1,15})?")
+_NUMBER = compile_lazily(r"-?\d{1,15}(?:\.\d{1,15})?")
 _UNQUOTED = {ord('"'): "'", ord("\n"): " "}
 _MOST_SETS = 16
 _MOST_EARLIER = 4

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 
 class InvalidSchemaError(ValueError):
@@ -124,4 +124,4 @@ _KEYWORDS_WITH_NAMES = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 )
 _URIS = ("$ref", "$id", "id")
-_PERCENT = lazy_pattern("%(?![0-9A-Fa-f]{2})")
+_PERCENT = compile_lazily("%(?![0-9A-Fa-f]{2})")

@@ -11,13 +11,13 @@ from math import floor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import Random
 
 Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common key mean the same
 
 
-def vocabulary(words: str) -> frozenset[str]:
+def make_vocabulary(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
@@ -34,35 +34,35 @@ def fold(text: str) -> str:
 _FOLDED = str.maketrans("ſıİ", "sii")
 
 
-def excerpt(text: str, most: int = 10_000) -> str:
+def cut_excerpt(text: str, most: int = 10_000) -> str:
     """Return at most this many characters of a text, most of them from its end.
 
     Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
     """
     head = most // 5
     tail = most * 4 // 5
-    if len(text) > 4 * most and (read := _ends_of(text[: 2 * head], text[len(text) - 2 * tail :])) is not None:
+    if len(text) > 4 * most and (read := _join_ends(text[: 2 * head], text[len(text) - 2 * tail :])) is not None:
         return read
-    return keep_ends((_shortened if len(text) <= 4 * most else _shortened.__wrapped__)(text), head, tail)
+    return keep_ends((_shorten_blanks if len(text) <= 4 * most else _shorten_blanks.__wrapped__)(text), head, tail)
 
 
 @remember(32)
-def _ends_of(first: str, last: str) -> str | None:
+def _join_ends(first: str, last: str) -> str | None:
     """Return the excerpt of a text that begins and ends so; None if what is not blank of that is too short."""
     head = len(first) // 2
     tail = len(last) // 2
-    first = _shortened(first)
-    last = _shortened(last.lstrip())
+    first = _shorten_blanks(first)
+    last = _shorten_blanks(last.lstrip())
     return f"{first[:head]}\n{last[len(last) - tail :]}" if len(first) > head and len(last) >= tail else None
 
 
 @remember(32)
-def _shortened(text: str) -> str:
+def _shorten_blanks(text: str) -> str:
     has_runs = len(text) - len(" ".join(text.split())) >= 20  # the pattern would look at each letter
     return _BLANKS.sub(r"\1", text) if has_runs else text
 
 
-_BLANKS = lazy_pattern(r"(\s{20})\s+")
+_BLANKS = compile_lazily(r"(\s{20})\s+")
 NUMBER_WORDS = (
     "thirteen|fourteen|eighteen|nineteen|seventeen|fifteen|sixteen|hundred|eleven|twelve|twenty|thirty|single|three"
     "|seven|eight|fifty|forty|four|five|nine|one|two|six|ten|an|a"
@@ -70,61 +70,61 @@ NUMBER_WORDS = (
 RULING = ("system", "developer")  # roles of messages whose orders hold for the whole conversation
 
 
-def number_of(word: str) -> int:
+def read_number(word: str) -> int:
     """Return what a number in digits or one of NUMBER_WORDS means."""
     known = {"a": 1, "an": 1, "single": 1, "hundred": 100}
     word = fold(word)
-    return int(word) if word.isdecimal() else known.get(word) or int(heading_of("numbers")[word])
+    return int(word) if word.isdecimal() else known.get(word) or int(read_headings("numbers")[word])
 
 
 @cache
-def word_list(name: str) -> Mapping[str, tuple[str, ...]]:
+def read_word_list(name: str) -> Mapping[str, tuple[str, ...]]:
     """Read `word_lists/<name>.txt`: lines of `heading: words`, continued by indented lines; `#` begins a comment.
 
     Commas separate the entries of a line that has any, blanks those of the others.
     """
     text = (Path(__file__).parent / "word_lists" / f"{name}.txt").read_text(encoding="utf-8")
     lines = re.sub(r"\n +", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
-    return {heading: _entries(rest) for heading, _, rest in (line.partition(": ") for line in lines)}
+    return {heading: _split_entries(rest) for heading, _, rest in (line.partition(": ") for line in lines)}
 
 
-def _entries(line: str) -> tuple[str, ...]:
+def _split_entries(line: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, line.split("," if "," in line else None))))
 
 
 @cache
-def word_set(name: str) -> frozenset[str]:
-    return frozenset(word_list("sets")[name])
+def read_word_set(name: str) -> frozenset[str]:
+    return frozenset(read_word_list("sets")[name])
 
 
 def read_truth(word: str) -> bool | None:
     """Return what `yes` or `disabled` means; None for a word that is neither true nor false."""
     word = word.lower()
-    return True if word in word_set("yes") else False if word in word_set("no") else None
+    return True if word in read_word_set("yes") else False if word in read_word_set("no") else None
 
 
 @cache
-def heading_of(name: str) -> Mapping[str, str]:
+def read_headings(name: str) -> Mapping[str, str]:
     """Return the heading of each word in a list; of a word with several, the last."""
-    return {word: heading for heading, words in word_list(name).items() for word in words}
+    return {word: heading for heading, words in read_word_list(name).items() for word in words}
 
 
 @cache
-def points(name: str) -> Mapping[str, Mapping[str, int]]:
+def read_points(name: str) -> Mapping[str, Mapping[str, int]]:
     """Return a list of points, `place: in 35 at 22`, by heading and word; the heading `-` is the empty text."""
     return {
         heading.strip("-"): dict(zip(words[::2], map(int, words[1::2]), strict=True))
-        for heading, words in word_list(name).items()
+        for heading, words in read_word_list(name).items()
     }
 
 
 @cache
-def synonyms(name: str) -> Mapping[str, frozenset[str]]:
+def read_synonyms(name: str) -> Mapping[str, frozenset[str]]:
     """Return the groups that each word of a list of synonyms is in, by their first words."""
-    return _collected((word, group) for group, words in word_list(name).items() for word in words)
+    return _collect((word, group) for group, words in read_word_list(name).items() for word in words)
 
 
-def _collected(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+def _collect(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for key, value in pairs:
         found.setdefault(key, set()).add(value)
@@ -132,43 +132,45 @@ def _collected(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]
 
 
 @remember(64)
-def language_of_prepositions(text: str) -> str:
+def find_language_by_prepositions(text: str) -> str:
     """Return the language whose small words a text has most of, if it has prepositions of its own; else English."""
-    counted = Counter(code for word in _SMALL_WORD.findall(text[:2_000].lower()) for code in _marks().get(word, ()))
-    language = max(word_list("marks"), key=lambda code: counted[code])
+    counted = Counter(
+        code for word in _SMALL_WORD.findall(text[:2_000].lower()) for code in _read_marks().get(word, ())
+    )
+    language = max(read_word_list("marks"), key=lambda code: counted[code])
     return language if counted[language] > counted["en"] else "en"
 
 
 @cache
-def _marks() -> Mapping[str, Sequence[str]]:
+def _read_marks() -> Mapping[str, Sequence[str]]:
     """Return the languages that have each small word."""
     found: dict[str, list[str]] = {}
-    for code, words in word_list("marks").items():
+    for code, words in read_word_list("marks").items():
         for word in words:
             found.setdefault(word, []).append(code)
     return found
 
 
 @cache
-def words_between_phrases(language: str) -> frozenset[str]:
+def list_words_between_phrases(language: str) -> frozenset[str]:
     """Return the words that part phrases of a text from each other: articles, prepositions and other small words."""
-    return word_set("stops") | word_set("articles") | frozenset(prepositions_of(language))
+    return read_word_set("stops") | read_word_set("articles") | frozenset(read_prepositions(language))
 
 
 @cache
-def prepositions_of(language: str) -> Mapping[str, str]:
+def read_prepositions(language: str) -> Mapping[str, str]:
     """Return the prepositions of a language and of English, each with its meaning in English."""
-    headings = [heading.split() for heading in word_list("prepositions")]
+    headings = [heading.split() for heading in read_word_list("prepositions")]
     return {
         word: meaning
         for code in ("en", language)
         for spoken, meaning in headings
         if spoken == code
-        for word in word_list("prepositions")[f"{code} {meaning}"]
+        for word in read_word_list("prepositions")[f"{code} {meaning}"]
     }
 
 
-def pieces(text: str) -> list[str]:
+def split_pieces(text: str) -> list[str]:
     """Split an identifier or a text into words, numbers and signs: `findOrder_2` has three."""
     return (_ASCII_PIECE if text.isascii() else _PIECE).findall(text)
 
@@ -182,18 +184,18 @@ def _remember_short(make: Callable[[str], tuple[str, ...]]) -> Callable[[str], t
 @_remember_short
 def split_name(name: str) -> tuple[str, ...]:
     """Return the words of a name in the singular: `fromCity` and `from_cities` are from and city."""
-    return tuple([singular(piece) for piece in pieces(name) if piece not in _SIGNS])
+    return tuple([find_singular(piece) for piece in split_pieces(name) if piece not in _SIGNS])
 
 
 @remember(8192)
 def is_person(word: str) -> bool:
     """Return whether a word says what somebody is: guest, author, people."""
-    one = singular(word)
-    return heading_of("semantic_types").get(one) == "person" or one in word_list("property_synonyms")["people"]
+    one = find_singular(word)
+    return read_headings("semantic_types").get(one) == "person" or one in read_word_list("property_synonyms")["people"]
 
 
 @remember(8192)
-def singular(word: str) -> str:
+def find_singular(word: str) -> str:
     """Return a word in lower case without its plural ending: "Cities" is "city", "address" stays."""
     word = word.lower()
     if len(word) > 4 and word.endswith("ies"):
@@ -210,7 +212,7 @@ def split_words(text: str) -> tuple[str, ...]:
     Scripts without blanks are cut into pairs of characters.
     """
     said = list[str]()
-    for piece in pieces(_plain(text)):
+    for piece in split_pieces(_simplify(text)):
         if not piece.isascii() and UNSPACED_LETTER.match(piece):
             said += (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
         else:
@@ -221,16 +223,16 @@ def split_words(text: str) -> tuple[str, ...]:
 @remember(4096)
 def find_keys(word: str) -> Keys:
     """Return what a word is compared by; nothing for a word that says nothing."""
-    if word in word_set("silent") or (len(word) == 1 and word.isascii() and word not in _SIGNS):
+    if word in read_word_set("silent") or (len(word) == 1 and word.isascii() and word not in _SIGNS):
         return frozenset()
-    meant = roots(word)
-    return meant | {group for each in meant for group in _groups().get(each, ())}
+    meant = find_roots(word)
+    return meant | {group for each in meant for group in _read_synonym_groups().get(each, ())}
 
 
 @remember(4096)
-def roots(word: str) -> Keys:
+def find_roots(word: str) -> Keys:
     """Return the stem of a word, and of each English word that it translates to."""
-    return frozenset({stem(word), *_translated().get(word, ())})
+    return frozenset({stem(word), *_read_translations().get(word, ())})
 
 
 @remember(4096)
@@ -238,33 +240,33 @@ def weigh_word(word: str) -> float:
     """Return how much a word tells of what is wanted, from 0 to 1: `weather` more than `send`, that more than `get`."""
     if not find_keys(word):
         return 0.0
-    return min(_weights().get(root, 1.0) for root in roots(word))
+    return min(_read_weights().get(root, 1.0) for root in find_roots(word))
 
 
 def is_verb(word: str) -> bool:
     """Return whether a word says what to do, even if no more than to look at something."""
-    return is_action(word) or reads(word)
+    return is_action(word) or asks_to_read(word)
 
 
-def reads(word: str) -> bool:
-    return not _reading().isdisjoint(roots(word))
+def asks_to_read(word: str) -> bool:
+    return not _read_reading_stems().isdisjoint(find_roots(word))
 
 
 def is_action(word: str) -> bool:
     return weigh_word(word) == _WEIGHT_OF_ACTION
 
 
-def leading(said: Sequence[str]) -> str:
+def find_leading_word(said: Sequence[str]) -> str:
     """Return the first word that tells anything, if it may be a verb: not `schedule` of `my schedule`."""
     at = next((at for at, word in enumerate(said) if find_keys(word)), None)
-    return "" if at is None or (at and said[at - 1] in word_set("determiners")) else said[at]
+    return "" if at is None or (at and said[at - 1] in read_word_set("determiners")) else said[at]
 
 
 @remember(4096)
 def stem(word: str) -> str:
     """Return a word without its ending: `bookings`, `booking` and `book` have one stem."""
     for _ in range(3):
-        shorter = _without_ending(word)
+        shorter = _strip_ending(word)
         if shorter == word:
             break
         word = shorter
@@ -275,38 +277,40 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
 
 
-def _without_ending(word: str) -> str:
-    for ending, replacement, least in _endings():
+def _strip_ending(word: str) -> str:
+    for ending, replacement, least in _read_endings():
         if word.endswith(ending) and len(word) - len(ending) >= least:
             return word[: -len(ending)] + replacement
     return word
 
 
-def _plain(text: str) -> str:
+def _simplify(text: str) -> str:
     bare = text.replace("’", "'")
     if not bare.isascii():
         from unicodedata import combining, normalize  # half a megabyte that servers of ASCII texts do without
 
         bare = normalize("NFC", "".join(sign for sign in normalize("NFKD", bare) if not combining(sign)))
-    for phrase, word in _phrases():
+    for phrase, word in _read_phrases():
         bare = phrase.sub(word, bare)
     return bare
 
 
 @cache
-def _phrases() -> Sequence[tuple[re.Pattern[str], str]]:
-    return [(re.compile(phrase), word) for phrase, word in word_lists("patterns")["phrases"]]
+def _read_phrases() -> Sequence[tuple[re.Pattern[str], str]]:
+    return [(re.compile(phrase), word) for phrase, word in read_word_lists("patterns")["phrases"]]
 
 
 @cache
-def _groups() -> Mapping[str, frozenset[str]]:
-    return _collected((stem(word), f"~{name}") for name, group in word_list("tool_synonyms").items() for word in group)
+def _read_synonym_groups() -> Mapping[str, frozenset[str]]:
+    return _collect(
+        (stem(word), f"~{name}") for name, group in read_word_list("tool_synonyms").items() for word in group
+    )
 
 
 @cache
-def _translated() -> Mapping[str, frozenset[str]]:
-    translations = word_list("translations").items()
-    return _collected(
+def _read_translations() -> Mapping[str, frozenset[str]]:
+    translations = read_word_list("translations").items()
+    return _collect(
         (piece, stem(english))
         for english, foreign in translations
         for word in foreign
@@ -315,18 +319,18 @@ def _translated() -> Mapping[str, frozenset[str]]:
 
 
 @cache
-def _weights() -> Mapping[str, float]:
-    return {stem(word): float(weight) for weight, words in word_list("word_weights").items() for word in words}
+def _read_weights() -> Mapping[str, float]:
+    return {stem(word): float(weight) for weight, words in read_word_list("word_weights").items() for word in words}
 
 
 @cache
-def _reading() -> frozenset[str]:
-    return frozenset(map(stem, word_set("reading")))
+def _read_reading_stems() -> frozenset[str]:
+    return frozenset(map(stem, read_word_set("reading")))
 
 
 @cache
-def _endings() -> tuple[tuple[str, str, int], ...]:
-    return tuple((ending, "".join(rest), int(least)) for ending, (least, *rest) in word_list("suffixes").items())
+def _read_endings() -> tuple[tuple[str, str, int], ...]:
+    return tuple((ending, "".join(rest), int(least)) for ending, (least, *rest) in read_word_list("suffixes").items())
 
 
 _LONGEST_REMEMBERED = 1_000  # characters
@@ -334,18 +338,18 @@ _LONGEST_WORD = 100  # characters that are compared; words are kept in caches
 _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-UNSPACED_LETTER = lazy_pattern(f"[{_ASIAN}]")
-_SMALL_WORD = lazy_pattern(r"[^\W\d_]{1,20}")
+UNSPACED_LETTER = compile_lazily(f"[{_ASIAN}]")
+_SMALL_WORD = compile_lazily(r"[^\W\d_]{1,20}")
 _NO_CAPITAL = rf"[^\W\d_A-Z{_ASIAN}]"
-_ASCII_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
-_PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_NO_CAPITAL})|[A-Z]?{_NO_CAPITAL}+|\d+|[{_SIGNS}]")
+_ASCII_PIECE = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
+_PIECE = compile_lazily(rf"[{_ASIAN}]+|[A-Z]+(?!{_NO_CAPITAL})|[A-Z]?{_NO_CAPITAL}+|\d+|[{_SIGNS}]")
 
 
 T = TypeVar("T")
 
 
 @cache
-def word_lists(name: str) -> Mapping[str, Any]:
+def read_word_lists(name: str) -> Mapping[str, Any]:
     """Return the lists of a file in `word_lists`, read when they are first needed."""
     import tomllib
     from pathlib import Path
@@ -354,9 +358,9 @@ def word_lists(name: str) -> Mapping[str, Any]:
 
 
 @cache
-def english(name: str, group: str = "") -> tuple[str, ...]:
+def read_english(name: str, group: str = "") -> tuple[str, ...]:
     """Return the English words or sentences of a list; an empty tuple if there is no such list."""
-    lists = word_lists("english")
+    lists = read_word_lists("english")
     found = (lists[group] if group else lists).get(name, ())
     return tuple(found.split() if isinstance(found, str) else found)
 
@@ -390,29 +394,29 @@ def draw_sentence(rng: Random, locale: str = "en_US") -> str:
 
 
 def draw_noun(rng: Random) -> str:
-    return pick(english("nouns"), rng)
+    return pick(read_english("nouns"), rng)
 
 
 def draw_thing(rng: Random) -> str:
-    return f"{pick(english('adjectives'), rng)} {pick(english('nouns'), rng)}"
+    return f"{pick(read_english('adjectives'), rng)} {pick(read_english('nouns'), rng)}"
 
 
-def note(rng: Random) -> str:
-    notes = english("notes")
+def draw_note(rng: Random) -> str:
+    notes = read_english("notes")
     return notes[rng.below(len(notes))]
 
 
 def draw_remark(rng: Random) -> str:
     aspects = draw_aspects(rng)
-    remarked = pick(english("remarks"), rng)
+    remarked = pick(read_english("remarks"), rng)
     first, second = draw_two(aspects, rng)
     rng.random()  # once drawn for a word of the prompt; without it what follows would change
-    return remarked.format(a=first, b=second, A=capitalized(first))
+    return remarked.format(a=first, b=second, A=capitalize(first))
 
 
 def draw_aspects(rng: Random) -> list[str]:
     """Five aspects that a text keeps to."""
-    left = list(english("aspects"))
+    left = list(read_english("aspects"))
     random = rng.random
     return [left.pop(floor(random() * size)) for size in range(len(left), len(left) - 5, -1)]
 
@@ -425,5 +429,5 @@ def draw_two(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
     return (aspects[other], aspects[at]) if random() < 0.5 else (aspects[at], aspects[other])
 
 
-def capitalized(text: str) -> str:
+def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]

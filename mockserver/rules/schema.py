@@ -28,7 +28,7 @@ from mockserver.config.tables import (
 )
 from mockserver.config.timing import TimingTable
 from mockserver.config.types import Duration, Share
-from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
+from mockserver.core.action import POSITIONS, Faults, Kind, Option, is_counted, list_options
 from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
 from mockserver.kinds import THEN_KEYS
@@ -48,7 +48,7 @@ def make_fault_table(name: str, fault: Any) -> type[Table]:
         "probability": (Share | None, field(None, description=BESIDE["probability"])),
         "times": (Annotated[int, field(ge=1)] | None, field(None, description=BESIDE["times"])),
     }
-    for each in options(fault):
+    for each in list_options(fault):
         if each.kind == "position":
             fields |= {where: _make_position_field(where) for where in each.among}
         else:
@@ -60,12 +60,12 @@ def make_fault_table(name: str, fault: Any) -> type[Table]:
 
 
 def _make_position_field(where: str) -> tuple[Any, Any]:
-    kind: Any = NonNegativeInt if counts(where) else Literal[True]
+    kind: Any = NonNegativeInt if is_counted(where) else Literal[True]
     return kind | None, field(None, description=POSITIONS[where])
 
 
 def _write_example(fault: Any) -> str:
-    given = {each.kind: each for each in options(fault)}
+    given = {each.kind: each for each in list_options(fault)}
     if "position" in given:
         return "after_tokens: 3" if "after_tokens" in given["position"].among else "at_start: true"
     return next((f"{each.name}: {each.default}" for each in given.values()), "times: 1")

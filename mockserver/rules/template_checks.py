@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.source import did_you_mean, suggest
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.text import count_noun
 from mockserver.rules.template_variables import KINDS, MEMBERS, VARIABLES, list_providers, make_plain
 
@@ -120,15 +120,15 @@ def _explain_missing_group(name: str, groups: frozenset[str]) -> str:
 
 
 # Comments and raw blocks.
-_INERT = lazy_pattern(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
-_LETTER = lazy_pattern(r"[^\n]")
-_CODE = lazy_pattern(r"\{[{%](.*?)[%}]\}", re.DOTALL)
-_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
-_FILTER = lazy_pattern(r"\|\s*([A-Za-z_]\w*)")
-_TEST = lazy_pattern(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
-_FAKE_CALL = lazy_pattern(r"\b(fake\.\w+)\(")
-_UNBOUNDED = lazy_pattern(r"\.\s*(format|replace)\s*\(")  # their texts may be of any size
-_LOADS = lazy_pattern(r"\{%[-+]?\s*(extends|from|import|include)\b")
+_INERT = compile_lazily(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
+_LETTER = compile_lazily(r"[^\n]")
+_CODE = compile_lazily(r"\{[{%](.*?)[%}]\}", re.DOTALL)
+_QUOTED = compile_lazily(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
+_FILTER = compile_lazily(r"\|\s*([A-Za-z_]\w*)")
+_TEST = compile_lazily(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
+_FAKE_CALL = compile_lazily(r"\b(fake\.\w+)\(")
+_UNBOUNDED = compile_lazily(r"\.\s*(format|replace)\s*\(")  # their texts may be of any size
+_LOADS = compile_lazily(r"\{%[-+]?\s*(extends|from|import|include)\b")
 
 
 class Argument(Struct, frozen=True):
@@ -438,11 +438,11 @@ SAMPLES: tuple[Any, ...] = (
 # The samples that are tried as arguments: all pairs, with each of the others before a filter.
 _ARGUMENT_SAMPLES = slice(8)
 _REASONS = {"TooManyArguments": "too many arguments", "MissingArgument": "an argument is missing"}
-_COUNTED = lazy_pattern(r"\(\) (?:takes |missing |got an unexpected keyword argument ('\w+'))|expected .*argument")
+_COUNTED = compile_lazily(r"\(\) (?:takes |missing |got an unexpected keyword argument ('\w+'))|expected .*argument")
 _USUAL_KEYWORDS = ("length", "width", "attribute", "reverse", "default", "by", "binary", "case_sensitive")
 
-_OPENING = lazy_pattern(r"\{\{|\{%")
-_TOKEN = lazy_pattern(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d[\w.]*|[^\W\d]\w*|\*\*|//|[=!<>]=|\S)""")
+_OPENING = compile_lazily(r"\{\{|\{%")
+_TOKEN = compile_lazily(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d[\w.]*|[^\W\d]\w*|\*\*|//|[=!<>]=|\S)""")
 _OPEN = {"(", "[", "{"}
 _CLOSE = {")", "]", "}"}
 _CONSTANTS = {"true", "false", "none", "True", "False", "None"}

@@ -16,7 +16,7 @@ from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.action import Faults
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure
 from mockserver.core.text import is_unicode
 from mockserver.rules.template_checks import TemplateChecker
@@ -231,14 +231,13 @@ def _join_names(source: str, render: Callable[[RenderContext], str]) -> Callable
     reads = [read for read in readers if read is not None]
     if len(reads) < len(names):
         return None
+    form = "%s".join([text.replace("%", "%%") for text in texts[::2]])
 
     def join(scope: RenderContext) -> str:
-        made = texts.copy()
         try:
-            made[1::2] = [read(scope) for read in reads]
+            text = form % tuple([read(scope) for read in reads])
         except KeyError:  # a group outside the match
             return render(scope)
-        text = "".join(made)
         return text if len(text) <= MAX_OUTPUT and is_unicode(text) else render(scope)
 
     return join
@@ -259,7 +258,7 @@ def _find_reader(name: str) -> Callable[[RenderContext], str] | None:
     return lambda scope: render_value(read(scope.call))
 
 
-_NAME_TAG = lazy_pattern(r"\{\{ *([a-z_]+(?:\.[A-Za-z_][A-Za-z_0-9]*)?) *\}\}")
+_NAME_TAG = compile_lazily(r"\{\{ *([a-z_]+(?:\.[A-Za-z_][A-Za-z_0-9]*)?) *\}\}")
 _LONGEST_JOINED = 10_000  # characters and tags, far from the limits on rendering
 
 

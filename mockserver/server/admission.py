@@ -34,7 +34,7 @@ async def _plan_within(limiter: Limiter, call: Call, visit: Visit) -> Plan:
     visit.reservation = reservation = Reservation(
         limiter, call.http.namespace, dialect.rate_limit_headers, patient=visit.sender.patient
     )
-    key = dialect.credential(call.http)
+    key = dialect.read_credential(call.http)
     call = await reservation.reserve(call, key, visit.engine.policy, receive=visit.listen)
     plan = await (_plan_in_turn(call, visit) if _has_many_choices(call) else plan_call(visit.engine, call))
     visit.release = plan.release  # also if the rest fails

@@ -9,7 +9,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Plan, Raw, Usage
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, fit_form
+from mockserver.delivery.script import AT_ONCE, Pace, fit_form, fit_frame_times
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers
 from mockserver.engine.engine import Engine
@@ -21,7 +21,7 @@ MAX_PARTED_TOKENS = 512  # a longer stream is not cut into frames before its fir
 
 
 class PlanRenderer(Struct, frozen=True):
-    """Renders plans in a dialect; `engine` and `settings` made them. `timed`: answers take their time."""
+    """Renders plans in a dialect. `engine` and `settings` made these plans; `timed`: answers take their time."""
 
     dialect: Dialect
     engine: Engine
@@ -29,7 +29,7 @@ class PlanRenderer(Struct, frozen=True):
     timed: bool
 
     def render(self, operation: Operation, call: Call, plan: Plan) -> Response:
-        """Return the response that a plan becomes; its outcome is no Forward."""
+        """Return the response that a plan becomes, whose outcome is not a Forward."""
         outcome = plan.outcome
         at_once = not self.timed or plan.timing == UNTIMED or plan.timing.at_once
         pace = AT_ONCE if at_once else _find_pace(call, plan, self.engine.policy.seed)
@@ -49,8 +49,8 @@ class PlanRenderer(Struct, frozen=True):
         else:
             assert not isinstance(outcome, Usage | Forward | None)
             reply = operation.render(call, outcome)
-        if reply.beats and self.timed and not isinstance(outcome, Recorded):
-            reply, pace = fit_beats(reply, pace)
+        if reply.frame_times and self.timed and not isinstance(outcome, Recorded):
+            reply, pace = fit_frame_times(reply, pace)
         if plan.faults or reply.frames is not None:
             few = isinstance(outcome, Answer) and outcome.weight <= MAX_PARTED_TOKENS
             reply = fit_form(reply, pace, apart=bool(plan.faults), few=few)

@@ -22,7 +22,7 @@ PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
 BATCH = 50  # calls that have ended and are counted together, if nobody looks before
 
 
-def _ignore(row: Row) -> None:
+def _do_nothing(row: Row) -> None:
     """Do nothing about a closed row."""
 
 
@@ -48,7 +48,7 @@ class Journal:
         self.count = count
         self.room = size
         self.on_close = on_close
-        self.on_remark: Callable[[Row], None] = _ignore
+        self.on_remark: Callable[[Row], None] = _do_nothing
         self.keeps_calls = False
         self._max_namespaces = max_namespaces
         self.weight = 0  # of the rows, as far as it is counted

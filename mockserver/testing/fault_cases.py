@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import SourceLocation
 from mockserver.config.source import Document
-from mockserver.core.action import POSITIONS, options
+from mockserver.core.action import POSITIONS, list_options
 from mockserver.core.json import Json
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
@@ -104,7 +104,7 @@ def _parse_option(text: str) -> tuple[str, Json]:
 
 
 def _supports(name: str, position: Mapping[str, Json]) -> bool:
-    known = next((each.among for each in options(_ALL[name]) if each.kind == "position"), ())
+    known = next((each.among for each in list_options(_ALL[name]) if each.kind == "position"), ())
     return all(key in known or (key not in POSITIONS and known) for key in position)
 
 

@@ -9,6 +9,7 @@ that of a rule does, the template is kept with it, with all filled in that does 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -67,7 +68,7 @@ def find_outline(choice: Choice) -> Outline | None:
 
     Raises UnicodeEncodeError for lone surrogates.
     """
-    found: Outline | None = vars(choice).get("outline")
+    found: Outline | None = choice.outline
     if found is None:
         found = vars(choice)["outline"] = _outline_choice(choice)
     return found
@@ -83,10 +84,12 @@ def _outline_choice(choice: Choice) -> Outline | None:
         texts += (choice.echo, choice.stop)
     for part in choice.parts:
         kind = type(part)
-        if kind is Item or (type(part) is Text and part.annotations):
+        if kind is Item:
             return None
         form += (kind, type(part.chunks) is tuple)
         if type(part) is Text:  # first, as most are
+            if part.annotations:
+                return None
             form.append(part.apart)
             texts.append(part.text)
         else:
@@ -197,9 +200,10 @@ class GivenValues(Struct, frozen=True):
 
 
 class FoundTemplate(Struct, frozen=True):
-    """The template of an answer, None if there is none, and the values that it takes after those that are given.
+    """The template of an answer, and the values that it takes after those that are given.
 
-    One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
+    None: the answer has no template. One that is kept with a choice has the values filled in, which are those of this
+    choice and the `others`.
     """
 
     template: Any  # Template | StreamTemplate | None
@@ -217,6 +221,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
 _NOTHING = Outline((), ())
 _SERIES = (3, 77)  # two numbers whose marks differ in length, too
 _UNKNOWN: Any = object()
+_read_outline = attrgetter("outline")
 
 
 class Renderer(Generic[Options]):
@@ -233,10 +238,10 @@ class Renderer(Generic[Options]):
     def __init__(self) -> None:
         self._templates = dict[Form, Template | StreamTemplate | None]()
 
-    def body(self, answer: Answer, options: Options) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: Options) -> dict[str, Json]:
         raise NotImplementedError
 
-    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         raise NotImplementedError
 
     def encode(self, body: Mapping[str, Json], options: Options) -> bytes:
@@ -262,7 +267,7 @@ class Renderer(Generic[Options]):
 
     def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
         """Return the frames of a stream."""
-        return self.fill_frames(answer, options) or self.frames(answer, options)
+        return self.fill_frames(answer, options) or self.render_frames(answer, options)
 
     def fill_body(self, answer: Answer, options: Options) -> bytes | None:
         """Return the JSON of a body; None if no template holds it."""
@@ -357,7 +362,7 @@ class Renderer(Generic[Options]):
         `counts`: of the pieces of a stream, up to 3 of each part.
         """
         choices = given.choices
-        came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
+        came_before = None not in map(_read_outline, choices)
         rest = self._outline_rest(answer, choices)
         if rest is None:
             return FoundTemplate(None)
@@ -381,7 +386,7 @@ class Renderer(Generic[Options]):
         marked = self._mark_answer(answer, marks)
         asked = self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
-        return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
+        return None if values is None else cut_at(values, self.encode(self.render_body(marked, asked), asked))
 
     def _mark_answer(self, answer: Answer, marks: Marks, counts: Sequence[int] = ()) -> Answer:
         marked = marks.mark_answer(answer, counts)
@@ -425,7 +430,7 @@ class Renderer(Generic[Options]):
         pieces = [encode(text) for part in texts for text in part]
         places = [(part, *bounds) for part, count in enumerate(counts) for bounds in _BOUNDS[count]]
         made: list[FrameTemplate] = []
-        for frame in self.frames(marked, asked):
+        for frame in self.render_frames(marked, asked):
             empty = replace(frame, data=b"")
             if not frame.tokens:
                 made.append(FrameTemplate(empty, cut_at(values, frame.data)))
@@ -485,7 +490,7 @@ class SplitParts(Struct, frozen=True):
 
 def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
     """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
-    found: SplitParts | None = vars(choice).get("spoken")
+    found: SplitParts | None = choice.spoken
     if found is None or found.tokenizer is not tokenizer:
         try:
             parts = [_cut_part(part, tokenizer) for part in choice.parts]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from mockserver.core.action import POSITIONS, Option, Position, Settable, counts, options
+from mockserver.core.action import POSITIONS, Option, Position, Settable, is_counted, list_options
 
 
 class Late(Struct, frozen=True):
@@ -16,7 +16,7 @@ class Late(Struct, frozen=True):
 
 
 def test_options_are_the_fields_that_may_be_set() -> None:
-    assert options(Late) == (
+    assert list_options(Late) == (
         Option("at", "at", "position", "", Position("after_tokens", 3), ("after_tokens", "at_start")),
         Option("for_", "for", "duration", "how late", 1.5),
     )
@@ -24,4 +24,4 @@ def test_options_are_the_fields_that_may_be_set() -> None:
 
 
 def test_some_positions_are_said_with_a_number() -> None:
-    assert [where for where in POSITIONS if counts(where)] == ["after_tokens", "after_frames", "after_bytes"]
+    assert [where for where in POSITIONS if is_counted(where)] == ["after_tokens", "after_frames", "after_bytes"]

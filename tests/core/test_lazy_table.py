@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mockserver.core.lazy import LazyTable, lazy_pattern
+from mockserver.core.lazy import LazyTable, compile_lazily
 
 MODULE = "this"  # of the standard library; nothing else imports it
 
@@ -32,7 +32,7 @@ def test_others_can_be_added_and_a_missing_one_is_a_key_error() -> None:
 
 
 def test_a_pattern_is_compiled_when_it_is_used() -> None:
-    broken, pattern = lazy_pattern("("), lazy_pattern("b+", re.IGNORECASE)
+    broken, pattern = compile_lazily("("), compile_lazily("b+", re.IGNORECASE)
     assert pattern.sub("-", "aBc") == "a-c"
     assert pattern.pattern == "b+"
     assert pattern.fullmatch("BB")

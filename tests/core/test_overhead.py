@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Message, Prompt, Tool, ToolCall, declare_tools
-from mockserver.core.tokens import count_image_tokens, part_tokens
-from mockserver.tokenizers import named
+from mockserver.core.tokens import count_image_tokens, count_part_tokens
+from mockserver.tokenizers import find_tokenizer
 from tests.core.test_images import PNG, url
 from tests.kit.calls import call
 
@@ -41,7 +41,7 @@ FORECASTER = (
     ],
 )
 def test_published_counts(tokenizer: str, said: Any, tools: tuple[Tool, ...], published: int) -> None:
-    asked = replace(call(*said, tokenizer=named(tokenizer)), tools=tools)
+    asked = replace(call(*said, tokenizer=find_tokenizer(tokenizer)), tools=tools)
     assert asked.prompt_tokens == published
 
 
@@ -178,7 +178,7 @@ def test_images_cost_by_tiles(size: tuple[int, int], tokens: int) -> None:
     ],
 )
 def test_an_image_in_a_message(image: dict[str, str], tokens: int) -> None:
-    assert part_tokens({"type": "image_url", "image_url": image}) == tokens
+    assert count_part_tokens({"type": "image_url", "image_url": image}) == tokens
 
 
 def test_tools_of_many_required_parameters_are_declared_soon() -> None:

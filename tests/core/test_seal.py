@@ -4,7 +4,7 @@ from base64 import b64decode, b64encode, urlsafe_b64encode
 
 import pytest
 
-from mockserver.core.seal import Seal, SealError, claim, text_bytes
+from mockserver.core.seal import Seal, SealError, claim, encode_text
 
 THOUGHT = Seal("thought", b"\x0a\x01", 200)
 OTHER = Seal("other", b"\x0a\x01", 200)
@@ -69,4 +69,4 @@ def test_what_nobody_made(value: str) -> None:
 
 
 def test_halves_of_characters_are_one() -> None:
-    assert claim(text_bytes("a\ud800")) == claim(text_bytes("a\ufffd")) == claim(text_bytes("a?"))
+    assert claim(encode_text("a\ud800")) == claim(encode_text("a\ufffd")) == claim(encode_text("a?"))

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core import tokens
-from mockserver.core.tokens import Chunks, _count_in_part, _token, count, cut, split, token_id, token_of
+from mockserver.core.tokens import (
+    Chunks,
+    _count_in_part,
+    _make_token_pattern,
+    count,
+    cut,
+    find_token_id,
+    make_placeholder,
+    split,
+)
 
 WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
 
@@ -201,7 +210,7 @@ SPACES = (" ", " ", " ", "  ", "\n", "\n\n    ", "\t", "\xa0", "\u2003", "\x1c",
 @given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES))))
 def test_words_are_split_and_counted_as_the_pattern_splits_the_text(words: list[tuple[str, str]]) -> None:
     text = "".join(map("".join, words))
-    found = _token(is_ascii=text.isascii()).findall(text)
+    found = _make_token_pattern(is_ascii=text.isascii()).findall(text)
     assert list(split(text)) == found
     assert count(text) == len(found)
 
@@ -213,12 +222,14 @@ def test_a_part_of_a_text_is_counted_as_the_pattern_splits_it(
     text = "".join(map("".join, words))
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    assert _count_in_part(text, start, end) == len(_token(is_ascii=text.isascii()).findall(text, start, end))
+    assert _count_in_part(text, start, end) == len(
+        _make_token_pattern(is_ascii=text.isascii()).findall(text, start, end)
+    )
 
 
 @given(st.text() | st.text(" \n\t\xa0a.9é"))
 def test_any_text_is_split_and_counted_as_the_pattern_splits_it(text: str) -> None:
-    found = _token(is_ascii=text.isascii()).findall(text)
+    found = _make_token_pattern(is_ascii=text.isascii()).findall(text)
     assert list(split(text)) == found
     assert count(text) == len(found)
 
@@ -306,14 +317,14 @@ def test_a_huge_text_is_counted_by_parts_of_it(unit: str) -> None:
 
 @pytest.mark.parametrize("number", [0, 7, 123, 199_999, -5])
 def test_a_token_known_by_its_number_keeps_it(number: int) -> None:
-    assert token_id(token_of(number)) == number
+    assert find_token_id(make_placeholder(number)) == number
 
 
 def test_other_tokens_have_stable_numbers_of_their_own() -> None:
-    assert [token_id(token) for token in (" Hello", " there", ".", "")] == [129_723, 142_614, 63_620, 69_876]
-    assert all(0 <= token_id(token) < 200_000 for token in ("<|x|>", "<|1|>2", "\ud800", "é" * 500))
+    assert [find_token_id(token) for token in (" Hello", " there", ".", "")] == [129_723, 142_614, 63_620, 69_876]
+    assert all(0 <= find_token_id(token) < 200_000 for token in ("<|x|>", "<|1|>2", "\ud800", "é" * 500))
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_ascii_texts_have_a_pattern_of_their_own_but_the_same_tokens(text: str) -> None:
-    assert list(split(text)) == _token(is_ascii=False).findall(text)
+    assert list(split(text)) == _make_token_pattern(is_ascii=False).findall(text)

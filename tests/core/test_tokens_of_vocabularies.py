@@ -9,12 +9,12 @@ from mockserver.core.tokens import (
     Chunks,
     Token,
     count,
+    encode_token,
     end_tokens,
-    raw,
-    spans,
+    find_token_id,
+    slice_tokens,
     spell_token,
     split,
-    token_id,
     weigh_pieces,
 )
 
@@ -47,20 +47,23 @@ def test_pieces_weigh_as_much_as_the_text(text: str, chunks: Chunks) -> None:
 
 
 def test_a_token_without_text_goes_with_the_one_after_it() -> None:
-    assert list(spans(["a", "\U0001f642b"], BOTH)) == [slice(0, 1), slice(1, 4)]
+    assert list(slice_tokens(["a", "\U0001f642b"], BOTH)) == [slice(0, 1), slice(1, 4)]
 
 
 def test_a_token_knows_its_number_and_bytes() -> None:
-    assert [token_id(token) for token in BOTH] == [3, 1, 2, 4]
-    assert b"".join(map(raw, BOTH)) == "a\U0001f642b".encode()
+    assert [find_token_id(token) for token in BOTH] == [3, 1, 2, 4]
+    assert b"".join(map(encode_token, BOTH)) == "a\U0001f642b".encode()
     assert [spell_token(token) for token in BOTH] == ["a", "\\xf0\\x9f", "\\x99\\x82", "b"]
-    assert (raw("é"), spell_token("é")) == ("é".encode(), "é")
+    assert (encode_token("é"), spell_token("é")) == ("é".encode(), "é")
 
 
 def test_a_text_that_ends_within_a_character_says_so() -> None:
     whole, cut_off = end_tokens(BOTH), end_tokens(BOTH[:2])
     assert whole is BOTH
-    assert [(token, token_id(token), raw(token)) for token in cut_off] == [("a", 3, b"a"), ("\ufffd", 1, b"\xf0\x9f")]
+    assert [(token, find_token_id(token), encode_token(token)) for token in cut_off] == [
+        ("a", 3, b"a"),
+        ("\ufffd", 1, b"\xf0\x9f"),
+    ]
     assert end_tokens(("a", "")) == ("a", "")
     assert end_tokens(()) == ()
 

@@ -19,7 +19,7 @@ from mockserver.core.validation import Validation
 from mockserver.delivery.script import join_frames
 from mockserver.dialects import discover
 from mockserver.dialects.compatible.hosts import HOSTS
-from mockserver.model.logprobs import logprobs
+from mockserver.model.logprobs import make_logprobs
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.renderer import Outline, Renderer
 from tests.dialects.conftest import Speaker
@@ -77,7 +77,7 @@ def weigh(choice: Choice, top: int, least: float | None) -> Choice:
     """Return a choice with log probabilities, of which the first is `least`, if stated."""
     texts = (choice.echo, *[part.text for part in choice.parts if isinstance(part, Text)])
     tokens = tuple([token for text in texts for token in split(text)])
-    found = logprobs(tokens, Seed().stream("logprobs"), top)
+    found = make_logprobs(tokens, Seed().stream("logprobs"), top)
     if least is not None:
         found = (*[replace(each, logprob=least, top=()) for each in found[:1]], *found[1:])
     return replace(choice, logprobs=found)
@@ -150,8 +150,8 @@ def test_a_text_has_a_template(name: str, operation: str, stream: bool, monkeypa
     answer = Answer("id", 1_700_000_000, "gpt-x", (Choice((Text("Hello there, world"),)),), Usage(9, 4))
     wire(name, operation, answer, {"stream": stream})  # makes the template
     for renderer in (Renderer, *Renderer.__subclasses__()):
-        monkeypatch.setattr(renderer, "body", refuse)
-        monkeypatch.setattr(renderer, "frames", refuse)
+        monkeypatch.setattr(renderer, "render_body", refuse)
+        monkeypatch.setattr(renderer, "render_frames", refuse)
     assert b"Hello" in wire(name, operation, answer, {"stream": stream})[3]
 
 
@@ -172,14 +172,14 @@ def test_log_probabilities_have_a_template(top: int, monkeypatch: pytest.MonkeyP
     choices = [weigh(Choice((Text(text),)), top, None) for text in ("Hello there, world", "Another text")]
     first, second = [Answer("id", 1_700_000_000, "gpt-x", (choice,), Usage(9, 4)) for choice in choices]
     wire("openai", "chat", first, {})  # makes the template
-    monkeypatch.setattr(ChatRenderer, "body", refuse)
+    monkeypatch.setattr(ChatRenderer, "render_body", refuse)
     assert b'"token":" text"' in wire("openai", "chat", second, {})[1]
 
 
 class Measuring(Renderer[str]):
     """Tells of a text how long it is, or only the text."""
 
-    def body(self, answer: Answer, options: str) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: str) -> dict[str, Json]:
         (part,) = answer.choices[0].parts
         return {"text": find_words(part), **({options: len(find_words(part))} if options else {})}
 

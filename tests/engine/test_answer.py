@@ -26,7 +26,7 @@ from mockserver.core.tokens import APPROX, split
 from mockserver.engine.answer import Author, answer, finish_artifact, split_prompts, use_tokenizer
 from mockserver.kinds.embeddings import Embeddings, embed
 from mockserver.kinds.moderations import Moderations, judge
-from mockserver.tokenizers import named
+from mockserver.tokenizers import find_tokenizer
 from tests.kit.calls import call, in_options
 from tests.kit.local import Answered, Local, local
 
@@ -194,8 +194,8 @@ def test_a_count_that_is_known_is_for_answers_counted_the_same_way() -> None:
     assert answer(asked, given, AUTHOR).usage.completion == 42
     assert answer(limited, given, AUTHOR).usage.completion == 2 * len(split(STORY))
     assert answer(chat(n=3), given, AUTHOR).usage.completion == 44  # the last repeats
-    exact = use_tokenizer(asked, named("o200k_base"))
-    assert answer(exact, given, AUTHOR).usage.completion == 2 * named("o200k_base").count(STORY)
+    exact = use_tokenizer(asked, find_tokenizer("o200k_base"))
+    assert answer(exact, given, AUTHOR).usage.completion == 2 * find_tokenizer("o200k_base").count(STORY)
 
 
 def test_usage_that_a_rule_states_wins() -> None:
@@ -297,7 +297,7 @@ def test_single_calls_ask_for_one_prompt() -> None:
 def test_numbers_read_as_the_tokenizer_knows_them() -> None:
     asked = several(Prompt("<|15339|><|1917|>", (15339, 1917)))
     assert use_tokenizer(asked, APPROX) is asked
-    read = use_tokenizer(asked, named("cl100k_base"))
+    read = use_tokenizer(asked, find_tokenizer("cl100k_base"))
     assert (read.last_user, read.prompts[0].text, read.meaning) == (
         "hello world",
         "hello world",

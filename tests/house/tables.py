@@ -18,12 +18,12 @@ from mockserver.config.settings import KeySettings, LimitsTable, ModelSettings, 
 from mockserver.config.source import Document
 from mockserver.config.tables import BaseTable
 from mockserver.config.timing import PROFILES
-from mockserver.core.action import POSITIONS, Option, counts, options
+from mockserver.core.action import POSITIONS, Option, is_counted, list_options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure, Timing
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import FEATURES, Dialect, discover, discover_all, list_hosts
-from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects import make_object_operations
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
@@ -309,7 +309,7 @@ def _operations(dialect: Dialect) -> str:
 def _operations_on_objects() -> dict[str, str]:
     """Where each operation on OpenAI's objects stands."""
     api = ObjectsApi(dialect="openai", lines=lambda http, call: "", fail=discover()["openai"].fail, operations=())
-    return {each.name: f"`{each.method} {each.path}`" for each in reversed(object_operations(api))}
+    return {each.name: f"`{each.method} {each.path}`" for each in reversed(make_object_operations(api))}
 
 
 def _objects() -> str:
@@ -406,7 +406,7 @@ def _faults() -> str:
 
 
 def _positions() -> str:
-    rows = [(f"`{where}: {3 if counts(where) else 'true'}`", about) for where, about in POSITIONS.items()]
+    rows = [(f"`{where}: {3 if is_counted(where) else 'true'}`", about) for where, about in POSITIONS.items()]
     return markdown_table(("position", "meaning"), rows)
 
 
@@ -416,12 +416,12 @@ def _run_outcomes() -> str:
 
 
 def _usual_place(fault: type[Any]) -> str:
-    place = next((each.default for each in options(fault) if each.kind == "position"), None)
-    return "" if place is None else f"`{place.where}: {place.count}`" if counts(place.where) else f"`{place.where}`"
+    place = next((each.default for each in list_options(fault) if each.kind == "position"), None)
+    return "" if place is None else f"`{place.where}: {place.count}`" if is_counted(place.where) else f"`{place.where}`"
 
 
 def _more(fault: type[Any]) -> Iterator[str]:
-    for each in options(fault):
+    for each in list_options(fault):
         if each.kind != "position":
             words = f" ({', '.join(f'`{word}`' for word in each.among)})" if each.among else ""
             yield f"`{each.name}{_usual(each)}`: {each.about}{words}"
@@ -494,7 +494,7 @@ def _startup() -> str:
 
 def _credential(dialect: Dialect) -> str:
     """How a dialect reads the client's key, found by trying."""
-    return ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.credential(http) == "KEY")
+    return ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.read_credential(http) == "KEY")
 
 
 _KEYS_SENT: Mapping[str, HttpRequest] = {

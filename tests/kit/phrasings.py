@@ -9,7 +9,7 @@ from typing import Any
 from mockserver.core.call import Message
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 
 Check = Callable[[str], bool]
@@ -19,7 +19,7 @@ Phrasings = dict[str, list[tuple[str, Check]]]  # by what is ordered; "rules ¦ 
 def answered(prompt: str, seed: str) -> str:
     rules, _, said = prompt.rpartition(" ¦ ")
     messages = [Message("system", rules)] if rules else []
-    parts = auto(call(*messages, Message("user", said)), Seed(seed), {}).parts
+    parts = answer_as_model(call(*messages, Message("user", said)), Seed(seed), {}).parts
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 

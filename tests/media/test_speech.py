@@ -14,8 +14,8 @@ from mockserver.media.sound_files import (
     _CRC_16,
     SOUND_FORMATS,
     Speech,
+    _append_zeros,
     _check,
-    _pass_zeros,
     _write_subframe,
     hear,
     write_flac,
@@ -120,5 +120,5 @@ def test_long_speech_checks_most_blocks_of_a_flac_once() -> None:
 
 @given(st.binary(min_size=2, max_size=40), st.binary(min_size=2, max_size=40))
 def test_check_sums_of_parts_are_joined(head: bytes, rest: bytes) -> None:
-    joined = _pass_zeros(_check(_CRC_16, head, 16), len(rest)) ^ _check(_CRC_16, rest, 16)
+    joined = _append_zeros(_check(_CRC_16, head, 16), len(rest)) ^ _check(_CRC_16, rest, 16)
     assert joined == _check(_CRC_16, head + rest, 16)

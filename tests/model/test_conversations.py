@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 from tests.kit.loops import read_schema, rows
 from tests.model.arguments.test_corpus import flaws
@@ -35,7 +35,9 @@ def answer(row: Mapping[str, Any]) -> Any:
         response_format="json_schema" if schema else "text",
         schema=schema,
     )
-    parts = auto(replace(asked, tools=tuple(starmap(_tool, row.get("tools", {}).items()))), Seed(1), {}).parts
+    parts = answer_as_model(
+        replace(asked, tools=tuple(starmap(_tool, row.get("tools", {}).items()))), Seed(1), {}
+    ).parts
     made = [{part.call.name: json.loads(part.call.arguments)} for part in parts if isinstance(part, ToolUse)]
     text = "".join(part.text for part in parts if isinstance(part, Text))
     return made or (json.loads(text) if schema or "as" in row else text)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from mockserver.core.plan import Logprob
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
-from mockserver.model.logprobs import logprobs
+from mockserver.model.logprobs import make_logprobs
 
 
 def weighed(text: str, top: int) -> tuple[Logprob, ...]:
-    return logprobs(split(text), Seed(0).stream("logprobs"), top)
+    return make_logprobs(split(text), Seed(0).stream("logprobs"), top)
 
 
 @given(st.text() | st.text("the an ,"), st.integers(0, 20))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Message, Tool, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 
 RULES = """Your input fields are:
@@ -40,7 +40,7 @@ IN_JSON = (
 
 
 def answer(user: str, rules: str = RULES, **asked: Any) -> str:
-    (part,) = auto(call(Message("system", rules), Message("user", user), **asked), Seed(1), {}).parts
+    (part,) = answer_as_model(call(Message("system", rules), Message("user", user), **asked), Seed(1), {}).parts
     assert isinstance(part, Text)
     return part.text
 
@@ -125,7 +125,7 @@ def test_native_tools_are_called_where_no_field_is_left() -> None:
     said = f"[[ ## q ## ]]\nWhat is the weather in Oslo?\n\n{order}"
     tool = Tool("weather", "", {"type": "object", "properties": {"city": {}}, "required": ["city"]})
     asked = replace(call(said), tools=(tool,), tool_choice=ToolChoice("auto"))
-    (part,) = auto(asked, Seed(1), {}).parts
+    (part,) = answer_as_model(asked, Seed(1), {}).parts
     assert isinstance(part, ToolUse)
     assert part.call.arguments == '{"city":"Oslo"}'
 

@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.call import Message
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from mockserver.model.notations import find_text_agent
 from tests.kit.calls import call
 
@@ -71,7 +71,9 @@ NOTATIONS = {
 
 
 def said(*messages: str | Message, **asked: Any) -> str:
-    return "".join(part.text for part in auto(call(*messages, **asked), Seed(1), {}).parts if isinstance(part, Text))
+    return "".join(
+        part.text for part in answer_as_model(call(*messages, **asked), Seed(1), {}).parts if isinstance(part, Text)
+    )
 
 
 @pytest.mark.parametrize("name", NOTATIONS)

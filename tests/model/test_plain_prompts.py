@@ -11,8 +11,8 @@ from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model import auto
 from mockserver.model.passages import write_plain_prose
-from mockserver.model.prose import languages
-from mockserver.model.vocabulary import pick, word_lists
+from mockserver.model.prose import read_languages
+from mockserver.model.vocabulary import pick, read_word_lists
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS
@@ -30,7 +30,7 @@ SYSTEMS = ("You are a helpful assistant.", "You are Max, who helps people with b
 
 def said(*messages: Message) -> str:
     call = Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages)
-    choice = auto.auto(call, Seed(7), {})
+    choice = auto.answer_as_model(call, Seed(7), {})
     text = "".join(part.text for part in choice.parts if isinstance(part, Text))
     assert choice.tokens in (None, count(text))
     return text
@@ -49,10 +49,12 @@ def answers(text: str) -> list[str]:
 
 def mixed(number: int) -> list[str]:
     """Texts of words that matter and that do not, in several languages, with digits and signs between them."""
-    formats, rng = word_lists("english")["formats"], Seed(1).stream("mixed")
+    formats, rng = read_word_lists("english")["formats"], Seed(1).stream("mixed")
     orders = [word for words in formats.values() for word in words.split()]
     foreign = [
-        word for language in languages().values() for word in f"{language['names']} {language['stop_words']}".split()
+        word
+        for language in read_languages().values()
+        for word in f"{language['names']} {language['stop_words']}".split()
     ]
     usual = [word for text in PLAIN for word in text.split()]
     signs = (*(" ",) * 12, ", ", ". ", "? ", "! ", ": ", " - ", "-", "'", "  ", "\n", " (", "/", " 5 ", "12")

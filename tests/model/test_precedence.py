@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Message, Tool, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 
 USER = {
@@ -36,7 +36,7 @@ def system(text: str) -> Message:
 def said(*messages: str | Message, tools: tuple[Tool, ...] = (), **options: Any) -> str:
     turn = call(*messages, **options)
     turn = replace(turn, tools=tools, tool_choice=ToolChoice("auto" if tools else "none"))
-    parts = auto(turn, Seed(1), {}).parts
+    parts = answer_as_model(turn, Seed(1), {}).parts
     assert not any(isinstance(part, ToolUse) for part in parts)
     return "".join(part.text for part in parts if isinstance(part, Text))
 

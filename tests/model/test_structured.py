@@ -11,8 +11,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
-from mockserver.model.shapes import FoundValue, asks_for_json, find_shape, read_loosely, shape_of, with_told_bounds
-from mockserver.model.vocabulary import word_lists
+from mockserver.model.shapes import FoundValue, add_stated_bounds, asks_for_json, find_shape, infer_shape, read_loosely
+from mockserver.model.vocabulary import read_word_lists
 from tests.kit.calls import call
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -31,7 +31,7 @@ def ordered(said: str, *before: Message, **asked: Any) -> str:
 
 
 def as_json(said: str) -> Json:
-    return json.loads(written(reply.json(call(said), Seed(1), {})))
+    return json.loads(written(reply.write_json(call(said), Seed(1), {})))
 
 
 def test_json_is_an_object() -> None:
@@ -52,7 +52,7 @@ def test_bounds_that_a_description_tells() -> None:
     schema = {"properties": {name: {"type": "integer", "description": about} for name, about in told.items()}}
     bounds = {
         name: (each.get("minimum"), each.get("maximum"))
-        for name, each in with_told_bounds(schema)["properties"].items()
+        for name, each in add_stated_bounds(schema)["properties"].items()
     }
     assert bounds == {"verdict": (0, 1), "stars": (1, 5), "share": (0, 1), "year": (None, None)}
 
@@ -69,7 +69,7 @@ def test_bounds_that_a_description_tells() -> None:
 )
 def test_bounds_that_a_prompt_tells_by_a_name(prompt: str, bounds: Json) -> None:
     schema = {"properties": {"score": {"type": "number", "description": "The score."}, "other": {"type": "integer"}}}
-    score, other = with_told_bounds(schema, prompt)["properties"].values()
+    score, other = add_stated_bounds(schema, prompt)["properties"].values()
     assert (score.get("minimum"), score.get("maximum")) == bounds
     assert other == {"type": "integer"}
 
@@ -112,7 +112,7 @@ def test_a_schema_in_the_prompt_or_in_the_instructions() -> None:
     assert ordered(f"Answer in JSON of this schema: {schema}") == '{"n":7}'
     assert ordered(f"Answer with JSON in a ```json block, of this schema: {schema}") == '```json\n{"n":7}\n```'
     assert ordered("Hello", Message("system", f"Always answer in JSON of this schema: {schema}")) == '{"n":7}'
-    assert written(reply.schema(call(f"The schema: {schema}"), Seed(1), {})) == '{"n":7}'
+    assert written(reply.write_instance(call(f"The schema: {schema}"), Seed(1), {})) == '{"n":7}'
 
 
 def test_an_order_in_an_earlier_message_of_the_same_turn() -> None:
@@ -129,9 +129,9 @@ def test_a_prompt_that_orders_no_json() -> None:
 
 def test_the_schema_of_the_options_wins_over_that_of_the_call() -> None:
     asked = call("Hi there", schema=WEATHER)
-    assert list(json.loads(written(reply.schema(asked, Seed(1), {})))) == ["city"]
-    assert written(reply.schema(asked, Seed(1), {"schema": {"const": "é"}})) == '"é"'
-    assert isinstance(json.loads(written(reply.schema(call("Hi there"), Seed(1), {}))), str)
+    assert list(json.loads(written(reply.write_instance(asked, Seed(1), {})))) == ["city"]
+    assert written(reply.write_instance(asked, Seed(1), {"schema": {"const": "é"}})) == '"é"'
+    assert isinstance(json.loads(written(reply.write_instance(call("Hi there"), Seed(1), {}))), str)
 
 
 PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
@@ -275,7 +275,7 @@ TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
     ],
 )
 def test_shape(example: Any, schema: Any) -> None:
-    assert shape_of(example) == schema
+    assert infer_shape(example) == schema
 
 
 @pytest.mark.parametrize(
@@ -343,4 +343,4 @@ def test_alternatives_lists_and_objects_without_the_word_json() -> None:
     assert list(json.loads(ordered('Answer only with {"city": "...", "temp": 0}: Oslo'))) == ["city", "temp"]
     for said in ("list 3 fruits as a JSON array", "List 3 fruits as JSON"):
         found = json.loads(ordered(said))
-        assert len({*found} & {*word_lists("properties")["one_of"]["fruit"]}) == 3
+        assert len({*found} & {*read_word_lists("properties")["one_of"]["fruit"]}) == 3

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Message
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from mockserver.model.notations import find_text_agent
 from tests.kit.calls import call
 
@@ -52,7 +52,7 @@ Begin!"""
 
 
 def said(*messages: str | Message) -> str:
-    return "".join(part.text for part in auto(call(*messages), Seed(1), {}).parts if isinstance(part, Text))
+    return "".join(part.text for part in answer_as_model(call(*messages), Seed(1), {}).parts if isinstance(part, Text))
 
 
 def react(question: str, *, tools: str = TOOLS, names: str = "get_weather, get_time") -> str:
@@ -187,7 +187,7 @@ def test_commands_in_blocks_end_with_the_one_that_the_prompt_names() -> None:
     turns = [Message("system", IN_SHELL), Message("user", TASK)]
     written = []
     for _ in range(2):
-        (part,) = auto(call(*turns), Seed(1), {}).parts
+        (part,) = answer_as_model(call(*turns), Seed(1), {}).parts
         assert isinstance(part, Text)
         written.append(part.text.partition("```")[2])
         turns += [Message("assistant", part.text), Message("user", "<output>\nnotes.txt\n</output>")]

@@ -5,23 +5,23 @@ import re
 import pytest
 
 from mockserver.model.vocabulary import (
-    excerpt,
+    cut_excerpt,
     find_keys,
+    find_language_by_prepositions,
     keep_ends,
-    language_of_prepositions,
-    number_of,
-    prepositions_of,
+    read_number,
+    read_prepositions,
+    read_word_list,
     split_name,
     split_words,
     stem,
-    word_list,
 )
 
 
 def test_of_a_huge_text_the_end_is_read_above_all() -> None:
-    assert excerpt("a" * 5000 + "b" * 50_000 + "c" * 9000) == "a" * 2000 + "\n" + "c" * 8000
-    assert excerpt("short") == "short"
-    assert excerpt(f"a{' ' * 90}b\n{' ' * 10}c") == f"a{' ' * 20}b\n{' ' * 10}c"
+    assert cut_excerpt("a" * 5000 + "b" * 50_000 + "c" * 9000) == "a" * 2000 + "\n" + "c" * 8000
+    assert cut_excerpt("short") == "short"
+    assert cut_excerpt(f"a{' ' * 90}b\n{' ' * 10}c") == f"a{' ' * 20}b\n{' ' * 10}c"
 
 
 @pytest.mark.parametrize("blank", [" ", "\n \t", "a" * 30 + "\n\n"])
@@ -30,11 +30,11 @@ def test_the_ends_of_a_huge_text_are_those_of_all_of_it_without_its_runs_of_blan
     text = "".join(f"{number}{(blank * run)[:run]}" for number in range(max(20, 90_000 // (run + 5))))
     for most in (100, 10_000, 50_000):
         shortened = re.sub(r"(\s{20})\s+", r"\1", text)
-        assert excerpt(text, most) == keep_ends(shortened, most // 5, most * 4 // 5)
+        assert cut_excerpt(text, most) == keep_ends(shortened, most // 5, most * 4 // 5)
 
 
 def test_numbers_are_read_in_all_letters_that_a_pattern_takes_for_theirs() -> None:
-    assert [number_of(word) for word in ("12", "Six", "ſİx", "A", "٣")] == [12, 6, 6, 1, 3]
+    assert [read_number(word) for word in ("12", "Six", "ſİx", "A", "٣")] == [12, 6, 6, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_megabyte_is_read_in_linear_time() -> None:
     ],
 )
 def test_prepositions_are_those_of_the_language_and_of_english(text: str, word: str, meaning: str | None) -> None:
-    assert prepositions_of(language_of_prepositions(text)).get(word) == meaning
+    assert read_prepositions(find_language_by_prepositions(text)).get(word) == meaning
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_other_words_have_other_stems(one: str, other: str) -> None:
 
 
 def test_words_of_every_group_of_synonyms_share_a_key() -> None:
-    for first, group in word_list("tool_synonyms").items():
+    for first, group in read_word_list("tool_synonyms").items():
         assert len(group) > 1
         assert all(f"~{first}" in find_keys(word) for word in group)
     assert not find_keys("forecast") & find_keys("ticket")
 
 
 def test_translations_share_a_key_with_their_english_words() -> None:
-    for english, foreign in word_list("translations").items():
+    for english, foreign in read_word_list("translations").items():
         for word in foreign:
             assert find_keys(english) & frozenset().union(*map(find_keys, split_words(word))), word
     assert not find_keys("wet") & find_keys("weather")

@@ -14,11 +14,11 @@ from mockserver.core.frames import Frame
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Reasoning, Text, ToolUse
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.tokens import raw
+from mockserver.core.tokens import encode_token
 from mockserver.engine.answer import Author, answer
 from mockserver.engine.planning import plan_call
 from mockserver.server.routes import find_routes
-from mockserver.tokenizers import named
+from mockserver.tokenizers import find_tokenizer
 from tests.kit.calls import call
 from tests.kit.local import Local, local
 
@@ -34,19 +34,22 @@ _texts = st.text(st.characters(codec="utf-8") | st.sampled_from(f"ab {FACE}é\n"
 @given(_texts, st.sampled_from(NAMES), st.integers(0, 12), st.sampled_from(("token", "char", 3)))
 @settings(deadline=None)
 def test_a_limit_leaves_exactly_so_many_tokens(text: str, name: str, most: int, chunks: Any) -> None:
-    asked = call("hi", tokenizer=named(name), logprobs=0, max_tokens=most)
+    asked = call("hi", tokenizer=find_tokenizer(name), logprobs=0, max_tokens=most)
     made = answer(asked, Draft((DraftChoice((Text(text, chunks),)),)), Author(Seed(), WallClock()))
-    (choice,), whole = made.choices, len(named(name).split(text))
+    (choice,), whole = made.choices, len(find_tokenizer(name).split(text))
     said = "".join(part.text for part in choice.parts if isinstance(part, Text))
     assert choice.logprobs is not None
     assert made.usage.completion == len(choice.logprobs) == min(most, whole)
     assert "".join(logprob.token for logprob in choice.logprobs) == said
     assert text.startswith((said, said.removesuffix("\ufffd")))
-    assert b"".join(raw(logprob.token) for logprob in choice.logprobs) == text.encode()[: _bytes(text, name, most)]
+    assert (
+        b"".join(encode_token(logprob.token) for logprob in choice.logprobs)
+        == text.encode()[: _bytes(text, name, most)]
+    )
 
 
 def _bytes(text: str, name: str, most: int) -> int:
-    return sum(len(raw(token)) for token in named(name).split(text)[:most])
+    return sum(len(encode_token(token)) for token in find_tokenizer(name).split(text)[:most])
 
 
 # --- streams

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Choice, Logprob, Text
-from mockserver.core.tokens import Token, token_id
+from mockserver.core.tokens import Token, find_token_id
 from mockserver.wire.logprobs import (
     LogprobsShape,
     add_offsets,
@@ -17,7 +17,7 @@ from mockserver.wire.logprobs import (
 
 TOKENS = (Logprob("Hi", -0.5, (("Hi", -0.5), ("Ho", -2.0))), Logprob(" é", -0.25, ((" é", -0.25),)), Logprob("!", -1.0))
 CHOICE = Choice((Text(" é!"),), logprobs=TOKENS, echo="Hi")
-IDS = [token_id(token) for token in ("Hi", " é", "!")]
+IDS = [find_token_id(token) for token in ("Hi", " é", "!")]
 LEGACY: dict[str, Any] = {"tokens": ["Hi", " é", "!"], "token_logprobs": [-0.5, -0.25, -1.0], "text_offset": [0, 2, 4]}
 
 

@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.call import Prompt, ToolCall
 from mockserver.core.frames import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Reasoning, Text, ToolUse, Usage
-from mockserver.core.tokens import token_id
+from mockserver.core.tokens import find_token_id
 from mockserver.wire.text import CompletionOptions, TextLayout, TextRenderer
 
 LAYOUT = TextLayout(
@@ -25,7 +25,7 @@ def answer(*choices: Choice) -> Answer:
 
 
 def body(*choices: Choice, layout: TextLayout = LAYOUT, **wanted: Any) -> Any:
-    return TextRenderer(layout).body(answer(*choices), CompletionOptions(**wanted))
+    return TextRenderer(layout).render_body(answer(*choices), CompletionOptions(**wanted))
 
 
 def test_only_text_is_shown_after_what_is_repeated_of_the_prompt() -> None:
@@ -36,8 +36,8 @@ def test_only_text_is_shown_after_what_is_repeated_of_the_prompt() -> None:
 
 def test_token_ids_are_of_the_prompt_and_of_the_text_alone() -> None:
     choice = body(Choice((Text(" Hi"),), echo="."), prompts=(PROMPT,), token_ids=True)["choices"][0]
-    assert choice["prompt_token_ids"] == [token_id(token) for token in ("Say", " it", ".")]
-    assert choice["token_ids"] == [token_id(" Hi")]
+    assert choice["prompt_token_ids"] == [find_token_id(token) for token in ("Say", " it", ".")]
+    assert choice["token_ids"] == [find_token_id(" Hi")]
 
 
 def test_choices_stand_prompt_by_prompt() -> None:
@@ -54,7 +54,7 @@ def test_raw_output_is_without_what_is_repeated() -> None:
     choice = Choice((Text(" Hi"),), echo=".", logprobs=weighed)
     raw = body(choice, prompts=(PROMPT,), raw_output=True, grammar="root")["choices"][0]["raw_output"]
     assert (raw["completion"], raw["grammar"], raw["videos"]) == (" Hi", "root", None)
-    assert raw["completion_token_ids"] == [token_id(" Hi")]
+    assert raw["completion_token_ids"] == [find_token_id(" Hi")]
     assert [entry["token"] for entry in raw["completion_logprobs"]["content"]] == [" Hi"]
 
 
@@ -67,7 +67,7 @@ FINISH = TextLayout(KEYS, CHOICE_KEYS, ("total_tokens",), {}, stream_usage="fini
 def frames(*choices: Choice, layout: TextLayout = REQUESTED, model: str = "m", **wanted: Any) -> list[Frame]:
     """The frames of a stream, but for the one that ends it."""
     streamed = Answer("cmpl-1", 7, model, choices, Usage(3, 2))
-    return list(TextRenderer(layout).frames(streamed, CompletionOptions(**wanted)))[:-1]
+    return list(TextRenderer(layout).render_frames(streamed, CompletionOptions(**wanted)))[:-1]
 
 
 @pytest.mark.parametrize("model", ["m", '\0":', '{"\\u0000":0}', '{"\0":0}', "é\u2028"])

@@ -19,7 +19,7 @@ from mockserver.cassettes.parsed_response import (
 )
 from mockserver.cassettes.stream_events import Event, end_stream
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 
 def read_message(body: Table) -> ParsedResponse:
@@ -102,5 +102,5 @@ def add_to_block(block: dict[str, Json], delta: Table) -> None:
 _STOP_REASONS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
 
 MESSAGES = AnswerFormat(
-    read_message_events, read_message, lazy_pattern(LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + ERROR)
+    read_message_events, read_message, compile_lazily(LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + ERROR)
 )

@@ -18,7 +18,7 @@ from mockserver.cassettes.parsed_response import (
 )
 from mockserver.cassettes.stream_events import Event, end_stream
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 
 def _read_converse(body: Table) -> ParsedResponse:
@@ -150,5 +150,7 @@ _ENDS_OF_MODELS = ("completionReason", "stop_reason", "finish_reason")
 
 _PROMPTED_REASONS = {"LENGTH": "length", "MAX_TOKENS": "length", "CONTENT_FILTERED": "content_filter"}
 
-CONVERSE = AnswerFormat(_read_converse_events, _read_converse, lazy_pattern(rb"\Ametadata "))
-INVOKED = AnswerFormat(_read_chunks_of_model, _read_body_of_model, lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'))
+CONVERSE = AnswerFormat(_read_converse_events, _read_converse, compile_lazily(rb"\Ametadata "))
+INVOKED = AnswerFormat(
+    _read_chunks_of_model, _read_body_of_model, compile_lazily(rb'"amazon-bedrock-invocationMetrics"')
+)

@@ -16,7 +16,7 @@ from mockserver.cassettes.parsed_response import (
 )
 from mockserver.cassettes.stream_events import Event, end_stream
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 
 def _read_stream(found: Sequence[Event]) -> ParsedResponse:
@@ -99,4 +99,4 @@ _COUNTS = {
     "totalTokenCount": "total_tokens",
 }
 
-CONTENTS = AnswerFormat(_read_stream, _read_body, lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:|' + ERROR))
+CONTENTS = AnswerFormat(_read_stream, _read_body, compile_lazily(rb'"(?:finishReason|blockReason)"\s*:|' + ERROR))

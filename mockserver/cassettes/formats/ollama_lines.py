@@ -15,7 +15,7 @@ from mockserver.cassettes.parsed_response import (
 )
 from mockserver.cassettes.stream_events import Event, end_stream
 from mockserver.core.json import compact
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 
 def _read_lines(found: Sequence[Event]) -> ParsedResponse:
@@ -55,4 +55,4 @@ def _join_lines(bodies: Sequence[Table]) -> ParsedResponse:
 
 _LINE_COUNTS = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
 
-LINES = AnswerFormat(_read_lines, _read_body, lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'))
+LINES = AnswerFormat(_read_lines, _read_body, compile_lazily(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'))

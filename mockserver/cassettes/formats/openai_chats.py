@@ -18,7 +18,7 @@ from mockserver.cassettes.parsed_response import (
 )
 from mockserver.cassettes.stream_events import DONE, Event, end_stream
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 
 def _read_chunks(found: Sequence[Event]) -> ParsedResponse:
@@ -103,5 +103,5 @@ _TEXTS = {"reasoning_content": "reasoning", "reasoning": "reasoning", "content":
 
 _LAST_OBJECT = "chat.completion.done"  # of Perplexity, which sends no [DONE]
 _LAST_CHUNK = rb'"object"\s*:\s*"chat\.completion\.done"'
-CHATS = AnswerFormat(_read_chunks, _read_body, lazy_pattern(DONE_LINE + b"|" + _LAST_CHUNK + b"|" + ERROR))
+CHATS = AnswerFormat(_read_chunks, _read_body, compile_lazily(DONE_LINE + b"|" + _LAST_CHUNK + b"|" + ERROR))
 STORED_CHATS = AnswerFormat(from_body=_read_body)

@@ -15,7 +15,7 @@ from mockserver.cassettes.parsed_response import (
     read_text,
 )
 from mockserver.cassettes.stream_events import Event, end_stream, find_error
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 
 FINAL = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
@@ -116,5 +116,5 @@ def _find_filters(body: Table, on: str) -> Table | None:
 
 _LAST_EVENT = rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
 _LAST_SPOKEN_EVENT = rb'"type"\s*:\s*"response\.done"'
-RESPONSES = AnswerFormat(_read_steps, _read_response, lazy_pattern(_LAST_EVENT + b"|" + ERROR))
-SPOKEN = AnswerFormat(_read_spoken, _read_response, lazy_pattern(_LAST_SPOKEN_EVENT + b"|" + ERROR))
+RESPONSES = AnswerFormat(_read_steps, _read_response, compile_lazily(_LAST_EVENT + b"|" + ERROR))
+SPOKEN = AnswerFormat(_read_spoken, _read_response, compile_lazily(_LAST_SPOKEN_EVENT + b"|" + ERROR))

@@ -6,22 +6,22 @@ from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Stored
-from mockserver.core.tokens import Token, token_id
+from mockserver.core.tokens import Token, find_token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body, custom_complaint, read_request
+from mockserver.dialects._parse import Body, complain, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.cohere.bodies import DETOKENIZE, NAME, TOKENIZE
-from mockserver.dialects.cohere.errors import header_lines, make_refuse
+from mockserver.dialects.cohere.errors import make_refuse, write_header_lines
 
 _META: Body = {"api_version": {"version": "1"}}
 MAX_LENGTH = 65_536  # characters of a text that is split into tokens
 
 
-def token_operations() -> tuple[Operation, Operation]:
+def make_token_operations() -> tuple[Operation, Operation]:
     return (
-        Operation("tokenize", "POST", "/v1/tokenize", _parse_text, _render_tokens),
-        Operation("detokenize", "POST", "/v1/detokenize", _parse_tokens, _render_text),
+        Operation("tokenize", "POST", "/v1/tokenize", parse=_parse_text, render=_render_tokens),
+        Operation("detokenize", "POST", "/v1/detokenize", parse=_parse_tokens, render=_render_text),
     )
 
 
@@ -29,17 +29,17 @@ def _parse_text(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("reference/tokenize")
     body, parsed = read_request(TOKENIZE, http, refuse, validation)
     if not 0 < len(parsed["text"]) <= MAX_LENGTH:
-        raise refuse(custom_complaint(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
-    return _make_call(http, body, "tokenize", (Message("user", parsed["text"]),))
+        raise refuse(complain(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
+    return _make_call(http, body, operation="tokenize", messages=(Message("user", parsed["text"]),))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(DETOKENIZE, http, make_refuse("reference/detokenize"), validation)
-    return _make_call(http, body, "detokenize", ())
+    return _make_call(http, body, operation="detokenize", messages=())
 
 
 def _make_call(http: HttpRequest, body: Body, operation: str, messages: tuple[Message, ...]) -> Call:
-    return Call(NAME, operation, str(body["model"]), http, meaning=body, raw=body, messages=messages)
+    return Call(NAME, operation, model=str(body["model"]), http=http, meaning=body, raw=body, messages=messages)
 
 
 def _render_tokens(call: Call, stored: Stored) -> Reply:
@@ -62,7 +62,7 @@ def _cut_short(token: str) -> Iterator[str]:
 
 def _find_number(token: str) -> int:
     """Return the number of a token: without a vocabulary, that of its bytes, so that the text can be read from it."""
-    return token_id(token) if isinstance(token, Token) else int.from_bytes(token.encode("utf-8", "replace"), "big")
+    return find_token_id(token) if isinstance(token, Token) else int.from_bytes(token.encode("utf-8", "replace"), "big")
 
 
 def _render_text(call: Call, stored: Stored) -> Reply:
@@ -80,4 +80,4 @@ _BYTES = 6  # of a token: as many as a number has that JavaScript can hold, too
 
 
 def _make_reply(call: Call, body: dict[str, Json]) -> Reply:
-    return make_json_reply(200, {**body, "meta": _META}, header_lines(call.http, call))
+    return make_json_reply(200, {**body, "meta": _META}, write_header_lines(call.http, call))

@@ -29,7 +29,7 @@ _VERTEX = "/{version:version}/projects/{project}/locations/{location}"
 _USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
 
 
-def cache_operations() -> tuple[Operation, ...]:
+def make_cache_operations() -> tuple[Operation, ...]:
     operations = (*_list_operations("/{version:version}"), *_list_operations(_VERTEX))
     return tuple(replace(operation, params=_USUAL_PARAMS) for operation in operations)
 
@@ -38,14 +38,14 @@ def _list_operations(parent: str) -> Iterator[Operation]:
     every = f"{parent}/cachedContents"
     one = f"{parent}/cachedContents/{{id}}"
     names = make_renamer(CACHED_CONTENT)
-    yield Operation(_MADE_BY, "POST", every, _parse_creation, render_view, unify=names)
-    yield Operation("update_cached_content", "PATCH", one, _parse_update, render_view, unify=names)
+    yield Operation(_MADE_BY, "POST", every, parse=_parse_creation, render=render_view, unify=names)
+    yield Operation("update_cached_content", "PATCH", one, parse=_parse_update, render=render_view, unify=names)
     for name, method, path, work in (
         ("cached_contents", "GET", every, _list),
         ("cached_content", "GET", one, _show),
         ("delete_cached_content", "DELETE", one, _delete),
     ):
-        yield Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+        yield Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
 
 
 def _parse_creation(http: HttpRequest, validation: Validation) -> Call:
@@ -59,7 +59,9 @@ def _parse_creation(http: HttpRequest, validation: Validation) -> Call:
         name = "CreateCachedContentRequest.cached_content"
         check_values(name, asked, vertex=is_vertex(http), needs_contents=False)
     model = str(body["model"]).rpartition("/")[2]
-    call = make_call(replace(http, path_params={**http.path_params, "model": model}), asked, _MADE_BY, None)
+    call = make_call(
+        replace(http, path_params={**http.path_params, "model": model}), asked, operation=_MADE_BY, texts=None
+    )
     return replace(call, work=_create)
 
 
@@ -72,7 +74,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
         **{key: call.raw[key] for key in ("displayName", *_ENDS) if key in call.raw},
     }
     beginning = replace(call, http=HttpRequest("POST", ""), meaning=None, raw={}, work=None)
-    kept = KeptObject(NAME, _MADE_BY, objects.derive_id(IDS), body, call=beginning)
+    kept = KeptObject(NAME, _MADE_BY, id=objects.derive_id(IDS), body=body, call=beginning)
     await objects.keep(kept)
     return ObjectView(_describe(call, kept), source="generated")
 

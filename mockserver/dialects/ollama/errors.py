@@ -20,7 +20,7 @@ from mockserver.dialects._errors import (
     write_retry_lines,
 )
 from mockserver.dialects._parse import Complaint, clip, read_bearer
-from mockserver.dialects._reply import data_reply, make_json_reply
+from mockserver.dialects._reply import make_data_reply, make_json_reply
 
 JSON_TYPE = "content-type: application/json; charset=utf-8\r\n"
 _TEXT_TYPE = "content-type: text/plain\r\n"
@@ -43,7 +43,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     lines = write_retry_lines(failure)
     if failure.reason in ("route_not_found", "method_not_allowed"):
-        return data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
+        return make_data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
     if "/v1/" not in http.path:
         stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # only a rule states these
         body: dict[str, Json] = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
@@ -78,8 +78,8 @@ _FEATURES = {"json_schema": "structured outputs"}
 LEVELS = '"high", "medium", "low", "max", true, or false'  # of `think`
 
 
-def refuse_as(struct: str) -> Callable[[Complaint], Failure]:
-    """Return what makes the Failure of a mistake in a request, as Go reads it into a struct of this name."""
+def make_refuse(struct: str) -> Callable[[Complaint], Failure]:
+    """Return the function that words complaints about a request, which Go reads into a struct of this name."""
 
     def refuse(complaint: Complaint) -> Failure:
         if complaint.message is not None:
@@ -129,7 +129,7 @@ _GO_TYPES_OF_JSON = {"a string": "string", "an integer": "int", "a decimal": "fl
 
 
 def _word_bad_json(http: HttpRequest, failure: Failure) -> str | None:
-    """Return what Go says of a body that is not a JSON object."""
+    """Return Go's words about a body that is not a JSON object."""
     body = http.body
     if not body.strip():
         return "missing request body"
@@ -168,8 +168,8 @@ _EXPECTED = {
 
 _KINDS = {400: INVALID_REQUEST, 404: "not_found_error"}
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, _KINDS.get(status, "api_error")),
-    timeout=ErrorRow(504, "api_error"),
+    lambda status: ErrorRow(status=status, kind=_KINDS.get(status, "api_error")),
+    timeout=ErrorRow(status=504, kind="api_error"),
 )
 MESSAGES: Mapping[str, str] = {
     **PLAIN_LIMIT_MESSAGES,
@@ -198,4 +198,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "server busy, please try again.  maximum pending requests exceeded",
     "gateway_timeout": "gateway timeout",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)

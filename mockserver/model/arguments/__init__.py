@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments.assigning import (
     INVENT,
     WHOLE,
@@ -29,7 +29,7 @@ from mockserver.model.arguments.assigning import (
 )
 from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Mention
 from mockserver.model.arguments.mentions import read
-from mockserver.model.vocabulary import keep_ends, split_name, vocabulary
+from mockserver.model.vocabulary import keep_ends, make_vocabulary, split_name
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
 
@@ -141,17 +141,20 @@ class Mentions(Struct, frozen=True):
 
 
 NOTHING = Mentions()
-_ANY_LIST = vocabulary("data element entry item list object result value")
-_IS_MADE = lazy_pattern(rf"(?i)\b{INVENT}(?:a list of\s+)?$")
+_ANY_LIST = make_vocabulary("data element entry item list object result value")
+_IS_MADE = compile_lazily(rf"(?i)\b{INVENT}(?:a list of\s+)?$")
 
 
-def mentions(*texts: str) -> Mentions:
+def find_mentions(*texts: str) -> Mentions:
     """Return the values in texts, the most important text first; of a very long one both ends are read."""
     said = [text for text in texts if text.strip()]
     if not said:
         return NOTHING
     share = _LATER // max(1, len(said) - 1)
-    first, *later = [_read(_ends(said[0], _MAX_FIRST_TEXT)), *(_read(_ends(text, share)) for text in said[1:])]
+    first, *later = [
+        _read(_keep_both_ends(said[0], _MAX_FIRST_TEXT)),
+        *(_read(_keep_both_ends(text, share)) for text in said[1:]),
+    ]
     return replace(first, later=tuple(later)) if later else first
 
 
@@ -160,7 +163,7 @@ def _read(text: str) -> Mentions:
     return Mentions(text, read(text))
 
 
-def _ends(text: str, most: int) -> str:
+def _keep_both_ends(text: str, most: int) -> str:
     """Return a text, or both ends of a long one: the beginning says what to do, the end what with."""
     most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_MAX_FIRST_TEXT]) else most
     tail = int(most * _TAIL)
@@ -237,9 +240,13 @@ def _list_json_objects(found: Sequence[Mention], properties: Mapping[str, Json])
 
 
 _BY_SIZE = (
-    (lazy_pattern(r"(?i)\b(?:cheap|low)(?:est|er)\b"), vocabulary("price cost fare amount total fee rate"), 1),
-    (lazy_pattern(r"(?i)\b(?:fast|short|quick|near|clos)est\b"), vocabulary("duration time minute hour distance"), 1),
-    (lazy_pattern(r"(?i)\b(?:best|top|highest)\b"), vocabulary("rating score star rank"), -1),
+    (compile_lazily(r"(?i)\b(?:cheap|low)(?:est|er)\b"), make_vocabulary("price cost fare amount total fee rate"), 1),
+    (
+        compile_lazily(r"(?i)\b(?:fast|short|quick|near|clos)est\b"),
+        make_vocabulary("duration time minute hour distance"),
+        1,
+    ),
+    (compile_lazily(r"(?i)\b(?:best|top|highest)\b"), make_vocabulary("rating score star rank"), -1),
 )
 
 
@@ -299,13 +306,13 @@ def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
 def _find_repeats(text: str, ranked: Sequence[Candidate]) -> list[Part]:
     """Return the mentions of each object where those of some properties stand in a series: "in Paris and in Rome"."""
     likely = [match for match in ranked if match.points >= _SETS_LIKELY and "boolean" not in match.prop.types]
-    series = _series(text, likely)
+    series = _list_series(text, likely)
     count = max(map(len, series), default=0)
     repeated = [run for run in series if len(run) == count > 1]
     return [tuple(mention for run in repeated for mention in run[at]) for at in range(count if repeated else 0)]
 
 
-def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
+def _list_series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
     best: dict[Place, Candidate] = {}
     for match in found:
         place = (match.mentions[0].start, match.mentions[0].end)
@@ -314,10 +321,10 @@ def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
     claims: dict[str, list[Candidate]] = {}
     for match in best.values():
         claims.setdefault(match.prop.name, []).append(match)
-    return [run for matched in claims.values() if (run := _run(text, matched, found))]
+    return [run for matched in claims.values() if (run := _find_run(text, matched, found))]
 
 
-def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
+def _find_run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
     """The mentions that suit a property as well as the best, each joined to the next; in turns with its peers."""
     top = max(matched, key=lambda match: match.points)
     best = top.mentions[0]
@@ -347,8 +354,8 @@ def _joins(between: str) -> bool:
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
-_BREAKS = lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}")
-_SEVERAL = lazy_pattern(  # what parts records, or joins what is said of several
+_BREAKS = compile_lazily(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}")
+_SEVERAL = compile_lazily(  # what parts records, or joins what is said of several
     r"(?i)[\n,;&+:|]|[.!?]\s|\b(?:and|or|und|oder|et|ou|y|e|o|en|plus|then|vs|versus|with)\b|[^\x00-\x7f]"
 )
 _MOST_PIECES = 80
@@ -357,4 +364,4 @@ _RECORD_LIKELY = 2  # points from which a mention may belong to a record
 _SETS_LIKELY = 8  # points from which it may be one of several
 _PLAIN = ("name", "quoted", "number")
 _MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
-_JOINING = vocabulary(", and or und oder et ou y e o & plus then vs versus with")
+_JOINING = make_vocabulary(", and or und oder et ou y e o & plus then vs versus with")

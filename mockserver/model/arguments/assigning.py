@@ -14,15 +14,15 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
     UNTOLD,
     Mention,
     Property,
+    ask_for_parts,
     measures_in_words,
-    part_out,
     read_item,
     read_property,
     score,
@@ -30,15 +30,15 @@ from mockserver.model.arguments.evidence import (
 from mockserver.model.arguments.mentions import LISTED, read
 from mockserver.model.budget import spend
 from mockserver.model.vocabulary import (
-    heading_of,
+    find_singular,
+    make_vocabulary,
+    read_headings,
     read_truth,
-    singular,
+    read_word_list,
+    read_word_lists,
+    read_word_set,
     split_name,
-    vocabulary,
     weigh_word,
-    word_list,
-    word_lists,
-    word_set,
 )
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
@@ -123,15 +123,15 @@ def read_properties(
     if len(properties) > _FEW_PROPERTIES and not spend(_STEPS_OF_PROPERTY * len(properties)):
         return ()
     written = to_json(properties, inf_nan_mode="constants")
-    reading = _known_properties if len(written) <= _LONGEST_CACHED else _known_properties.__wrapped__
+    reading = _read_known_properties if len(written) <= _LONGEST_CACHED else _read_known_properties.__wrapped__
     return reading(written, frozenset(required).intersection(properties), owner)
 
 
 @remember(1024)
-def _known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
+def _read_known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
     """Return the same for properties that come with every request of a client, each time as new objects."""
     listed = enumerate(json.loads(written).items())
-    return part_out(
+    return ask_for_parts(
         [
             read_property(name, schema, at, required=name in required, owner=owner if name == "name" else "")
             for at, (name, schema) in listed
@@ -152,7 +152,7 @@ def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[
             if value is not None and assignment.fits(prop.name, value):
                 assignment.given[prop.name] = value
         elif _takes_free_text(prop):
-            assignment.take_text(prop, find_announced(assignment.text, _kind_of_text(prop), assignment.used))
+            assignment.take_text(prop, find_announced(assignment.text, _find_kind_of_text(prop), assignment.used))
 
 
 def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
@@ -173,7 +173,7 @@ def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: 
         if prop.semantic_type == "title":
             take_any(prop, 5)
         if _takes_free_text(prop) and prop.name not in assignment.given:
-            assignment.take_text(prop, find_remainder(assignment.text, _kind_of_text(prop), assignment.used))
+            assignment.take_text(prop, find_remainder(assignment.text, _find_kind_of_text(prop), assignment.used))
     for prop in list_missing():
         takes_order = _lists_texts(prop) and not orders_to_invent(assignment.text)
         place = find_remainder(assignment.text, "question", assignment.used) if takes_order else None
@@ -228,7 +228,7 @@ def _find_candidates(
 
 def _is_only_names(mention: Mention, names: Collection[str]) -> bool:
     said = str(mention.value).lower().split(" ")
-    return {singular(word) for word in said if weigh_word(word) > _FAINT}.issubset(names) and singular(
+    return {find_singular(word) for word in said if weigh_word(word) > _FAINT}.issubset(names) and find_singular(
         said[-1]
     ) in names
 
@@ -238,7 +238,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
     if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
         return None
-    if singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
+    if find_singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
         return Mention("words", " ".join(words[1:]), mention.start + len(words[0]) + 1, mention.end)
     if all(weigh_word(word) <= _FAINT for word in map(str.lower, words[:-1])):  # my current location is none
         return None
@@ -246,7 +246,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     if mention.kind != "words" or not announced:
         return None
     end = mention.end - len(words[-1]) - 1
-    is_named = singular(words[-1]) == prop.words[-1]
+    is_named = find_singular(words[-1]) == prop.words[-1]
     return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
 
 
@@ -269,7 +269,7 @@ def _takes_free_text(prop: Property) -> bool:
     return prop.takes_text and prop.semantic_type in _FREE_TEXTS
 
 
-def _kind_of_text(prop: Property) -> str:
+def _find_kind_of_text(prop: Property) -> str:
     """Return which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
     named = set(prop.words)
     kind = next((kind for kind, words in _KINDS_OF_TEXT.items() if named & words), "")
@@ -280,8 +280,8 @@ def _kind_of_text(prop: Property) -> str:
 
 
 @remember(32)
-def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
-    words = tuple((singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
+def _index_words(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
+    words = tuple((find_singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
     places: dict[str, list[int]] = {}
     for at, (word, _, _) in enumerate(words):
         places.setdefault(word, []).append(at)
@@ -289,7 +289,7 @@ def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, li
 
 
 def _find_runs(text: str, pieces: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    words, places = _index(text)
+    words, places = _index_words(text)
     for at in places.get(pieces[0], ())[:_MOST_PLACES]:
         if tuple(word for word, _, _ in words[at : at + len(pieces)]) == pieces:
             yield words[at][1], words[at + len(pieces) - 1][2]
@@ -307,19 +307,19 @@ def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]
     exact = [*_find_runs(text, pieces)] or [*_find_runs(text, ("".join(pieces),))]
     if len(choice) == 1:
         exact = [at for at in exact if text[slice(*at)] == choice and not choice.islower()]
-    common = len(pieces) == 1 and pieces[0] in word_set("common")
+    common = len(pieces) == 1 and pieces[0] in read_word_set("common")
     yield from ((36 if common else 62, place) for place in exact)
-    for other in () if exact else _other_names(choice):
+    for other in () if exact else _list_other_names(choice):
         yield from ((50, place) for place in _find_runs(text, split_name(other) if other[0].isalnum() else (other,)))
 
 
 @remember(4096)
-def _other_names(choice: str) -> Sequence[str]:
+def _list_other_names(choice: str) -> Sequence[str]:
     lowered = choice.lower()
-    languages = [name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}")]
+    languages = [name for name, code in read_headings("language_codes").items() if lowered in (code, f"{code}-{code}")]
     is_currency = len(choice) == 3 and choice.isupper()
-    coins = [name for name, code in heading_of("currencies").items() if code == choice] if is_currency else []
-    return (*word_list("choices").get(lowered, ()), *languages, *coins)
+    coins = [name for name, code in read_headings("currencies").items() if code == choice] if is_currency else []
+    return (*read_word_list("choices").get(lowered, ()), *languages, *coins)
 
 
 def find_boolean(text: str, prop: Property) -> bool | None:
@@ -327,7 +327,7 @@ def find_boolean(text: str, prop: Property) -> bool | None:
     words = tuple(word for word in prop.words if word not in _AUXILIARY) or prop.words
     places = (*_find_runs(text, words), *_find_runs(text, ("".join(words),)))
     if not places:
-        tokens = _index(text)[0]
+        tokens = _index_words(text)[0]
         length = len(words)
         starts = range(len(tokens) - length + 1)
         alike = (at for at in starts if all(map(_is_form, [word for word, _, _ in tokens[at : at + length]], words)))
@@ -340,8 +340,8 @@ def find_boolean(text: str, prop: Property) -> bool | None:
         return stated
     clause = _CLAUSES.split(text[max(0, start - 40) : start].lower())[-1]
     before = [word.replace("’", "'") for word in re.findall(r"[\w'’]+", clause)[-4:]]
-    said = (word for word in reversed(before) if word in word_set("negations") | word_set("affirmations"))
-    return next(said, "yes") not in word_set("negations")
+    said = (word for word in reversed(before) if word in read_word_set("negations") | read_word_set("affirmations"))
+    return next(said, "yes") not in read_word_set("negations")
 
 
 @remember(8192)
@@ -413,7 +413,7 @@ def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[s
             following = _NEXT_WORDS.match(text, mention.end)
             for word in following[0].split() if following else ():
                 end = end + 1 + len(word)
-                one = singular(word.lower())
+                one = find_singular(word.lower())
                 if any(_is_form(one, noun) for noun in nouns) or (not nouns and one != word.lower()):
                     return Mention("count", mention.value, mention.start, end)
     return None
@@ -438,9 +438,9 @@ def convert(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
             case "any" if isinstance(mention.value, dict | list):
                 yield mention.value
             case "string" | "any":
-                yield from _as_string(text, mention, prop)
+                yield from _convert_to_string(text, mention, prop)
             case "integer" | "number":
-                yield from _as_number(mention, prop, whole=kind == "integer")
+                yield from _convert_to_number(mention, prop, whole=kind == "integer")
             case "boolean":
                 value = read_truth(mention.value) if isinstance(mention.value, str) else mention.value
                 yield from [value] if isinstance(value, bool) else ()
@@ -450,16 +450,16 @@ def convert(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
                 yield mention.value
 
 
-def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
+def _convert_to_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
     match mention.kind:
         case "date" | "datetime" | "time":
-            yield from _as_moment(mention, prop)
+            yield from _convert_to_moment(mention, prop)
         case "duration" if prop.format == "duration":
             yield to_json(timedelta(seconds=mention.value)).decode().strip('"')
         case "money" if prop.semantic_type == "currency":
             yield mention.unit
         case "name" | "words" if prop.semantic_type == "currency":
-            yield heading_of("currencies").get(str(mention.value).lower()) or str(mention.value)
+            yield read_headings("currencies").get(str(mention.value).lower()) or str(mention.value)
         case _ if isinstance(mention.value, str):
             if mention.kind in _WRITTEN and prop.format:
                 yield from (str(each) for each in _read_within(mention.value, prop))
@@ -471,7 +471,7 @@ def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
             yield written.lstrip("#№ ") if mention.unit == "#" else written
 
 
-def _as_moment(mention: Mention, prop: Property) -> Iterator[str]:
+def _convert_to_moment(mention: Mention, prop: Property) -> Iterator[str]:
     day, _, time = mention.value.partition("T") if mention.kind != "time" else ("", "", mention.value)
     if prop.semantic_type == "date" and day:
         yield day
@@ -487,7 +487,7 @@ def _as_moment(mention: Mention, prop: Property) -> Iterator[str]:
         yield mention.value
 
 
-def _as_number(mention: Mention, prop: Property, *, whole: bool) -> Iterator[int | float]:
+def _convert_to_number(mention: Mention, prop: Property, *, whole: bool) -> Iterator[int | float]:
     number = mention.value
     if mention.kind == "duration":
         number = _convert_duration(mention, prop)
@@ -531,28 +531,28 @@ _MOST_ITEMS = 100
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it
 _FAINT = 0.1  # weight of adjectives that tell nothing
-_NAMED_VALUES = vocabulary("pair member number")
-_WRITTEN = vocabulary("pair member quoted")
-_NAMES = vocabulary("name quoted id slug channel uuid host ip")
-_FREE_TEXTS = vocabulary("text query code command expression title")
+_NAMED_VALUES = make_vocabulary("pair member number")
+_WRITTEN = make_vocabulary("pair member quoted")
+_NAMES = make_vocabulary("name quoted id slug channel uuid host ip")
+_FREE_TEXTS = make_vocabulary("text query code command expression title")
 INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
-_INVENTS = lazy_pattern(rf"(?i)\s*(?:please\s+)?{INVENT}")
-_SOURCE = lazy_pattern(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
-_SENTENCES = vocabulary("step task todo goal plan question query objective action")
+_INVENTS = compile_lazily(rf"(?i)\s*(?:please\s+)?{INVENT}")
+_SOURCE = compile_lazily(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
+_SENTENCES = make_vocabulary("step task todo goal plan question query objective action")
 _KINDS_OF_TEXT = {
-    "reason": vocabulary("reason cause justification"),
-    "task": vocabulary("task todo goal objective reminder"),
-    "topic": vocabulary("topic subject theme about interest"),
-    "question": vocabulary("question"),
+    "reason": make_vocabulary("reason cause justification"),
+    "task": make_vocabulary("task todo goal objective reminder"),
+    "topic": make_vocabulary("topic subject theme about interest"),
+    "question": make_vocabulary("question"),
 }
-_WORD = lazy_pattern(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
-_STATED = lazy_pattern(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
-_DENIED = lazy_pattern(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
-_CLAUSES = lazy_pattern(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
-_AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
-_BULLETS = lazy_pattern(r"(?m)^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$")
-_NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
-_KINDS_OF_ITEMS = vocabulary(
+_WORD = compile_lazily(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
+_STATED = compile_lazily(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
+_DENIED = compile_lazily(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
+_CLAUSES = compile_lazily(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
+_AUXILIARY = make_vocabulary("is has should include enable enabled use with do allow needs need want be are only")
+_BULLETS = compile_lazily(r"(?m)^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$")
+_NEXT_WORDS = compile_lazily(r"(?: [\w-]{1,30}){1,3}")
+_KINDS_OF_ITEMS = make_vocabulary(
     "number money quoted name words email url id channel date path phone ip host uuid address version color hue"
 )
 _SECONDS: Mapping[str, float] = {
@@ -575,15 +575,15 @@ def find_announced(text: str, kind: str, used: Iterable[Mention]) -> Place | Non
     """Return where free text of a kind stands, cut before used mentions; None where nothing announces it."""
     taken = _sort_places(used)
     sentences = [*_split_sentences(text[:_REACH])]
-    for cue in word_lists("patterns")["announced"].get(kind, ()):
-        pattern = _announcements()[cue]
+    for cue in read_word_lists("patterns")["announced"].get(kind, ()):
+        pattern = _read_announcements()[cue]
         for start, end in sentences:
             found = (pattern.match if cue == "asking" else pattern.search)(text, start, end)
             if found is None:
                 continue
             begin = found.end()
             whole = kind in ("message", "text") and cue in ("colon", "saying")
-            end = _end_after_colon(text, begin) if cue == "colon" else end
+            end = _find_end_after_colon(text, begin) if cue == "colon" else end
             if place := _trim(text, (begin, end), taken, whole=whole):
                 return place
     return None
@@ -600,7 +600,7 @@ def find_remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | Non
             place = start, end
         else:
             place = _trim(text, (verb.end() if verb and not asks else start, end), taken, whole=False)
-        if place and text[slice(*place)].lower() not in word_set("requests") | _POINTING:
+        if place and text[slice(*place)].lower() not in read_word_set("requests") | _POINTING:
             return place
     return None
 
@@ -614,17 +614,19 @@ def _split_sentences(text: str) -> Iterator[Place]:
     start = len(text) if text.lstrip()[:1] in ("{", "[") else 0
     for end, following in (*(found.span() for found in _SENTENCE.finditer(text)), (len(text), len(text))):
         if text[start:end].strip():
-            polite = _announcements()["polite"].match(text, start, end)
+            polite = _read_announcements()["polite"].match(text, start, end)
             yield polite.end() if polite else start, end
         start = following
 
 
 @cache
-def _announcements() -> Mapping[str, re.Pattern[str]]:
-    return {cue: re.compile(source, re.IGNORECASE) for cue, source in word_lists("patterns")["announcements"].items()}
+def _read_announcements() -> Mapping[str, re.Pattern[str]]:
+    return {
+        cue: re.compile(source, re.IGNORECASE) for cue, source in read_word_lists("patterns")["announcements"].items()
+    }
 
 
-def _end_after_colon(text: str, begin: int) -> int:
+def _find_end_after_colon(text: str, begin: int) -> int:
     """Where a text after a colon ends: before a blank line or a sentence that requests more, else with the text."""
     rest = text[begin : begin + _REACH]
     following = _NEXT_REQUEST.search(rest)
@@ -651,24 +653,25 @@ def _trim(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place 
 
 
 _REACH = 4_000  # characters
-_POINTING = vocabulary("it this that them these those")
-_QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
-_LEADING_VERB = lazy_pattern(
-    rf"(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
+_POINTING = make_vocabulary("it this that them these those")
+_QUESTION_WORDS = make_vocabulary("what what's who when where why how which is are was were can could will would")
+_LEADING_VERB = compile_lazily(
+    r"(?:what is|how much is|show me|give me|tell me|"
+    rf"{'|'.join(sorted(read_word_set('requests') - _QUESTION_WORDS))})\b"
     r"(?: me\b| us\b)?(?: the| an?)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query"
     r"|question|message|note|task|todo|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
     re.IGNORECASE,
 )
-_SENTENCE = lazy_pattern(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
-_TAIL = lazy_pattern(
+_SENTENCE = compile_lazily(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
+_TAIL = compile_lazily(
     r"(?:[,;]? (?:please|pls|thanks?(?: you)?|for me|now|asap|right away|bitte|por favor|s'il vous plaît))+$",
     re.IGNORECASE,
 )
 _QUESTIONS = ("query", "message", "text", "task", "topic", "")
-_NEXT_REQUEST = lazy_pattern(
+_NEXT_REQUEST = compile_lazily(
     r"[.!?]\s+(?=(?:set|assign|add|make|mark|use|please|send|then|also|tag|label|give|put|it|with)\b)", re.IGNORECASE
 )
-_LEADING = lazy_pattern(
+_LEADING = compile_lazily(
     r"(?:[\s,;(]{1,3}(?:in|at|from|to|for|with|by|about|on|as|into|under|over|below|above|than|less|more|at|most"
     r"|least|up|of|the|an?|and|or|nach|von|für|auf|ins?|in|à|en|de|al|costing|max(?:imum)?|min(?:imum)?|limit"
     r"|published|after|before|since|until|set|titled|called|named))+$",

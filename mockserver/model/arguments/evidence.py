@@ -11,17 +11,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.vocabulary import (
-    heading_of,
+    find_singular,
     is_verb,
-    points,
-    prepositions_of,
-    singular,
+    make_vocabulary,
+    read_headings,
+    read_points,
+    read_prepositions,
+    read_synonyms,
+    read_word_set,
     split_name,
-    synonyms,
-    vocabulary,
-    word_set,
 )
 
 
@@ -71,7 +71,7 @@ class Property(Struct, frozen=True):
         return ("string" in self.types or not self.types) and not self.choices and not self.format
 
 
-def part_out(props: Sequence[Property]) -> Sequence[Property]:
+def ask_for_parts(props: Sequence[Property]) -> Sequence[Property]:
     """Return the properties; each of those that together ask for what one mention says asks for a part of it."""
     known = frozenset(word for prop in props for word in prop.words)
     return props if known.isdisjoint(_PARTS) else [_ask_for_part(prop, known) for prop in props]
@@ -89,8 +89,8 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
     """
     flat = _flatten(schema if isinstance(schema, Mapping) else {})
     types = _list_types(flat)
-    words = split_name(name) or (singular(name),)
-    roles = heading_of("roles")
+    words = split_name(name) or (find_singular(name),)
+    roles = read_headings("roles")
     described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
     return Property(
         name=name,
@@ -110,7 +110,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
 
 def _list_named(owner: str) -> list[str]:
     """Return the word for an owner whose name is of a kind of its own."""
-    return [word for word in split_name(owner)[-1:] if heading_of("semantic_types").get(word) in _NAMED_TYPES]
+    return [word for word in split_name(owner)[-1:] if read_headings("semantic_types").get(word) in _NAMED_TYPES]
 
 
 def read_item(list_: Property) -> Property:
@@ -153,12 +153,12 @@ def _list_choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
 
 def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words: Sequence[str], described: str) -> str:
     """Return what a property holds: by its format, else by the last known word of its name, else by its description."""
-    if isinstance(form := schema.get("format"), str) and form in heading_of("formats"):
-        return heading_of("formats")[form]
+    if isinstance(form := schema.get("format"), str) and form in read_headings("formats"):
+        return read_headings("formats")[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
     if named := _PERSONAL.get(tuple(words[:2])):
         return named
-    types_of = heading_of("semantic_types")
+    types_of = read_headings("semantic_types")
     if "of" in words[1:-1] and types_of.get(words[0]) in _HEADS:  # the time of a day is a time
         words = words[:1]
     known = [_adapt(types_of[word], numeric=numeric) for word in words if word in types_of]
@@ -196,7 +196,7 @@ def _find_hints(described: str) -> Iterator[str]:
 ENOUGH = 30
 ENOUGH_FOR_REQUIRED = 20
 _FOR_PART = 62
-UNTOLD = vocabulary("id name number value is has to from the of key code type string text")
+UNTOLD = make_vocabulary("id name number value is has to from the of key code type string text")
 
 
 def score(mention: Mention, prop: Property) -> int:
@@ -214,7 +214,7 @@ def score(mention: Mention, prop: Property) -> int:
         return _score_number(mention, prop)
     if mention.kind == "duration" and (prop.numeric or prop.semantic_type == "duration"):
         unit = mention.unit.removesuffix("s")
-        if unit and any(alike(word, unit) for word in prop.words if len(word) > 1):
+        if unit and any(are_alike(word, unit) for word in prop.words if len(word) > 1):
             return 60
         timed = prop.semantic_type in _TYPES_OF_TIME or not _SPANS.isdisjoint(prop.words)
         return 50 * timed + _score_neighbours(mention, prop)
@@ -230,7 +230,7 @@ def _score_text(mention: Mention, prop: Property) -> int:
     near = _score_neighbours(mention, prop) if mention.unit != "lead" else 0
     if not prop.semantic_type and kind in ("unit", "currency") and not prop.role:
         return 0
-    table = points("kind_points")
+    table = read_points("kind_points")
     fitness = table.get(prop.semantic_type, table[""]).get(_refine_kind(mention, prop))
     if prop.semantic_type == "job" and kind in ("words", "name") and _is_calling(str(mention.value)):
         fitness = 28
@@ -238,7 +238,7 @@ def _score_text(mention: Mention, prop: Property) -> int:
         fitness = 34  # the description of an item of an order
     if fitness is None:
         return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
-    preposition = points("preposition_points").get(prop.semantic_type, {}).get(mention.cue, 0)
+    preposition = read_points("preposition_points").get(prop.semantic_type, {}).get(mention.cue, 0)
     features = sum(weight for weight, holds in _list_features(kind, prop.semantic_type) if holds(mention, prop))
     return fitness + near + _score_role(mention, prop) + preposition + features
 
@@ -259,15 +259,15 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
     word = mention.value.lower()
     semantic_type = prop.semantic_type
     if semantic_type in _LISTED_TYPES:
-        return semantic_type if word in heading_of(_LISTED_TYPES[semantic_type]) else "other"
+        return semantic_type if word in read_headings(_LISTED_TYPES[semantic_type]) else "other"
     if semantic_type == "color":
-        return "hue" if word in word_set("colors") else mention.kind
+        return "hue" if word in read_word_set("colors") else mention.kind
     if semantic_type in ("country", "place", "state", "nationality", "person"):
-        if semantic_type in ("place", "state") and word in word_set("states"):
+        if semantic_type in ("place", "state") and word in read_word_set("states"):
             return "state"
-        if word in word_set("countries"):
+        if word in read_word_set("countries"):
             return "country"
-        return "nationality" if word in word_set("nationalities") else mention.kind
+        return "nationality" if word in read_word_set("nationalities") else mention.kind
     if semantic_type == "ticker" and mention.value.isupper() and len(word) <= 5:
         return "ticker"
     return mention.kind
@@ -275,45 +275,47 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
 
 def _is_calling(words: str) -> bool:
     """Whether words sound like a profession; a name may end as one does, so that those in capitals are listed."""
-    return bool(_CALLING.search(words)) or not word_set("callings").isdisjoint(words.lower().split())
+    return bool(_CALLING.search(words)) or not read_word_set("callings").isdisjoint(words.lower().split())
 
 
 def _score_neighbours(mention: Mention, prop: Property) -> int:
     best = 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for word in near:
-            if near is mention.after and _parts_clauses(word):
+            if near is mention.after and _separates_clauses(word):
                 break  # what follows is about something else
-            best = max(best, int(top * _hit(word, prop.telling)))
+            best = max(best, int(top * _score_hit(word, prop.telling)))
             top -= step
     return best
 
 
 @remember(4096)
-def _parts_clauses(word: str) -> bool:
-    return word in ("and", "or", "but") or (word in prepositions_of("en") and word not in ("as", "of", "to", "per"))
+def _separates_clauses(word: str) -> bool:
+    return word in ("and", "or", "but") or (word in read_prepositions("en") and word not in ("as", "of", "to", "per"))
 
 
 @remember(16_384)
-def _hit(word: str, telling: tuple[str, ...]) -> float:
-    hits = (1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and alike(word, name))
+def _score_hit(word: str, telling: tuple[str, ...]) -> float:
+    hits = (
+        1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and are_alike(word, name)
+    )
     return max(hits, default=0)
 
 
 @remember(4096)
-def alike(one: str, other: str) -> bool:
+def are_alike(one: str, other: str) -> bool:
     """Return whether two words have one stem, or mean the same of a property."""
     short, long = sorted((one, other), key=len)
     if len(short) >= 4 and long.startswith(short[: max(4, len(short) - 2)]) and len(long) - len(short) <= 4:
         return True
-    groups = synonyms("property_synonyms")
+    groups = read_synonyms("property_synonyms")
     return one == other or not groups.get(one, frozenset()).isdisjoint(groups.get(other, ()))
 
 
 def _score_role(mention: Mention, prop: Property) -> int:
     if prop.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
         return 8
-    said = heading_of("cue_roles").get(mention.cue, "")
+    said = read_headings("cue_roles").get(mention.cue, "")
     if not prop.role or not said:
         return 0
     return 25 if prop.role == said else -22 if {prop.role, said} == {"from", "to"} else 0
@@ -325,7 +327,7 @@ def _score_key(mention: Mention, prop: Property) -> int:
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
     if "".join(key) == "".join(prop.words):
         return 100 + 5 * (mention.kind == "member")
-    is_same = len(prop.words) == len(key) and all(map(alike, key, prop.words))
+    is_same = len(prop.words) == len(key) and all(map(are_alike, key, prop.words))
     shorter = set(key) <= set(prop.words) or set(prop.words) <= set(key)
     shared = shorter and (key[-1] == prop.words[-1] or (key[0] in prop.words and key[0] not in UNTOLD))
     if not (is_same or shared or (prop.role and key == (prop.role,))):
@@ -356,7 +358,7 @@ def _score_number(mention: Mention, prop: Property) -> int:
         if holds(mention, prop):
             return weight + int(near * share) + _score_role(mention, prop)
     total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
-    if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in heading_of("cue_roles"):
+    if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in read_headings("cue_roles"):
         total -= 16
     for_role = _score_role(mention, prop)
     return total + for_role + (8 if for_role > 0 else 0) if total > 0 else total
@@ -364,8 +366,8 @@ def _score_number(mention: Mention, prop: Property) -> int:
 
 def is_measure(words: str) -> bool:
     """Return whether what is counted only says how many there are: "5 results"."""
-    word = singular(words.split(" ")[0])
-    return heading_of("semantic_types").get(word) in _TYPES_OF_MEASURES or words in heading_of("units")
+    word = find_singular(words.split(" ")[0])
+    return read_headings("semantic_types").get(word) in _TYPES_OF_MEASURES or words in read_headings("units")
 
 
 def _is_subject(mention: Mention, prop: Property) -> bool:
@@ -385,12 +387,12 @@ def _opens(mention: Mention, prop: Property) -> bool:
 def _describes(mention: Mention, prop: Property) -> bool:
     """Return whether a name only describes the noun after it: in the Olympic final."""
     after = mention.after[0] if mention.cue and mention.after else ""
-    return bool(after) and after not in word_set("stops") and after not in prepositions_of("en")
+    return bool(after) and after not in read_word_set("stops") and after not in read_prepositions("en")
 
 
 def _is_object(mention: Mention, prop: Property) -> bool:
     verb = mention.before[0] if mention.before else ""
-    return mention.unit == "the" and not mention.cue and verb in word_set("requests") and verb not in _MAKING
+    return mention.unit == "the" and not mention.cue and verb in read_word_set("requests") and verb not in _MAKING
 
 
 def _is_counted(mention: Mention, prop: Property) -> bool:
@@ -398,7 +400,7 @@ def _is_counted(mention: Mention, prop: Property) -> bool:
 
 
 def _is_in_unit(mention: Mention, prop: Property) -> bool:
-    return bool(mention.unit) and not {mention.unit.lower(), singular(mention.unit)}.isdisjoint(prop.words)
+    return bool(mention.unit) and not {mention.unit.lower(), find_singular(mention.unit)}.isdisjoint(prop.words)
 
 
 def measures_in_words(mention: Mention, prop: Property) -> bool:
@@ -407,7 +409,7 @@ def measures_in_words(mention: Mention, prop: Property) -> bool:
 
 
 def _measures(mention: Mention, prop: Property) -> bool:
-    return heading_of("units").get(mention.unit.lower()) == prop.semantic_type != ""
+    return read_headings("units").get(mention.unit.lower()) == prop.semantic_type != ""
 
 
 def _is_plain_number(mention: Mention, prop: Property) -> bool:
@@ -420,7 +422,7 @@ def _is_whole(mention: Mention, least: float = float("-inf"), most: float = floa
 
 
 Holds = Callable[[Mention, Property], bool]
-_NUMERIC = vocabulary(
+_NUMERIC = make_vocabulary(
     "money percent quantity number limit age year weight height temperature days duration id time date"
 )
 # What a semantic type becomes for a property whose type is a number.
@@ -432,42 +434,44 @@ _PERSONAL: Mapping[tuple[str, ...], str] = {
 }
 # The part that a word of a property's name asks for beside other words.
 _PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
-    "number": {"house": vocabulary("street")},
-    "street": {"street": vocabulary("number")},
-    "make": {"forename": vocabulary("model")},
-    "brand": {"forename": vocabulary("model")},
-    "manufacturer": {"forename": vocabulary("model")},
-    "model": {"rest": vocabulary("make brand manufacturer")},
-    "city": {"city": vocabulary("state province")},
-    "town": {"city": vocabulary("state province")},
+    "number": {"house": make_vocabulary("street")},
+    "street": {"street": make_vocabulary("number")},
+    "make": {"forename": make_vocabulary("model")},
+    "brand": {"forename": make_vocabulary("model")},
+    "manufacturer": {"forename": make_vocabulary("model")},
+    "model": {"rest": make_vocabulary("make brand manufacturer")},
+    "city": {"city": make_vocabulary("state province")},
+    "town": {"city": make_vocabulary("state province")},
 }
-_HEADS = vocabulary("time date place person")
-_VAGUE = vocabulary("query text number title name")
+_HEADS = make_vocabulary("time date place person")
+_VAGUE = make_vocabulary("query text number title name")
 _VAGUE_NAMES = ("", "name", "title", "code")
-_EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
-_ADDRESSED = vocabulary("to recipient cc bcc address receiver sender")
-_NUMBERS = vocabulary("number money ordinal")
-_NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
-_NAMED_TYPES = vocabulary("person org place title room")
+_EXAMPLES = compile_lazily(
+    r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})"
+)
+_ADDRESSED = make_vocabulary("to recipient cc bcc address receiver sender")
+_NUMBERS = make_vocabulary("number money ordinal")
+_NAMED_BY_NEIGHBOURS = make_vocabulary("number id quoted name channel version")
+_NAMED_TYPES = make_vocabulary("person org place title room")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
-_TYPES_OF_TIME = vocabulary("duration days time")
-_SPANS = vocabulary("second minute hour")
-_TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
-_COUNTS = vocabulary("quantity qty amount count")
+_TYPES_OF_TIME = make_vocabulary("duration days time")
+_SPANS = make_vocabulary("second minute hour")
+_TYPES_OF_NUMBERS = make_vocabulary("quantity money currency id")
+_COUNTS = make_vocabulary("quantity qty amount count")
 _THINGS = ("", "title", "text", "place")
-_COUNTED_AS_TEXT = vocabulary("quantity money currency year age")  # types whose numbers may be texts
-_NEVER_NUMBERS = vocabulary("person org country state job forename surname color")
-_TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
-_MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
-_VERBS_OF_SUBJECTS = vocabulary(
+_COUNTED_AS_TEXT = make_vocabulary("quantity money currency year age")  # types whose numbers may be texts
+_NEVER_NUMBERS = make_vocabulary("person org country state job forename surname color")
+_TYPES_OF_MEASURES = make_vocabulary("limit quantity days duration percent year")
+_MAKING = make_vocabulary("create make add new open schedule book start set write send post generate file get")
+_VERBS_OF_SUBJECTS = make_vocabulary(
     "is was are live work has ha lives works from teach run own lead say said joined plays earn"
 )
-_CALLING = lazy_pattern(
+_CALLING = compile_lazily(
     r"^[a-z][^A-Z]*(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$"
 )
 # For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
 _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple(
-    (weight, vocabulary(kinds), vocabulary(semantic_types), holds)
+    (weight, make_vocabulary(kinds), make_vocabulary(semantic_types), holds)
     for weight, kinds, semantic_types, holds in (
         (35, "name words quoted id", "", lambda mention, prop: str(mention.value).lower() in prop.hints),
         (-50, "words", "", lambda mention, prop: mention.value in _VERBS_OF_SUBJECTS),
@@ -505,7 +509,7 @@ _CLEAR_NUMBERS: tuple[tuple[int, float, Holds], ...] = (
 _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
     "quantity": ((32, lambda mention: mention.kind == "number" and _is_whole(mention)),),
     "year": ((36, lambda mention: _is_whole(mention, 1500, 2200)), (-30, lambda mention: True)),
-    "age": ((32, lambda mention: not {"old", "year"}.isdisjoint((*mention.after[:2], singular(mention.unit)))),
+    "age": ((32, lambda mention: not {"old", "year"}.isdisjoint((*mention.after[:2], find_singular(mention.unit)))),
             (22, lambda mention: not mention.unit and _is_whole(mention, 1, 119))),
     "money": ((32, lambda mention: mention.cue == "at" and not mention.unit), (14, lambda mention: True)),
     **dict.fromkeys(("limit", "percent"), ((14, lambda mention: True),)),

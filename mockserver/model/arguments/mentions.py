@@ -12,21 +12,21 @@ from itertools import chain, pairwise
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments import quantities
 from mockserver.model.arguments.evidence import Mention
 from mockserver.model.shapes import decode
 from mockserver.model.vocabulary import (
     UNSPACED_LETTER,
-    heading_of,
+    find_language_by_prepositions,
+    find_singular,
     is_person,
-    language_of_prepositions,
-    prepositions_of,
-    singular,
-    vocabulary,
-    word_lists,
-    word_set,
-    words_between_phrases,
+    list_words_between_phrases,
+    make_vocabulary,
+    read_headings,
+    read_prepositions,
+    read_word_lists,
+    read_word_set,
 )
 
 
@@ -46,13 +46,13 @@ def read(text: str) -> tuple[Mention, ...]:
     whole += join_names(text, whole)
     inner += [part for each in whole for part in _list_parts(text, each)]
     inner += find_postcodes(text) if counts else ()
-    found = sorted((*whole, *inner, *find_pairs(_blank(text, fragments))), key=lambda m: (m.start, -m.end, m.kind))
+    found = sorted((*whole, *inner, *find_pairs(_blank_out(text, fragments))), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
     return tuple(_add_context(text, found))
 
 
-def _blank(text: str, found: Iterable[Mention]) -> str:
+def _blank_out(text: str, found: Iterable[Mention]) -> str:
     for mention in found:
         text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
     return text
@@ -93,7 +93,7 @@ def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
         and text[one.end : other.start] == " "
         and (
             other.kind == "id"
-            or (other.kind == "number" and heading_of("semantic_types").get(one.value.lower()) in ("room", "place"))
+            or (other.kind == "number" and read_headings("semantic_types").get(one.value.lower()) in ("room", "place"))
             or (other.kind == "words" and str(one.value).isupper() and one.end - one.start < 5)
         )
     ]
@@ -122,14 +122,14 @@ def find_quoted(text: str) -> Iterator[Mention]:
 
 
 @cache
-def _scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
-    return [(kind, signs, lazy_pattern(pattern)) for kind, signs, pattern in word_lists("patterns")["literals"]]
+def _make_scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
+    return [(kind, signs, compile_lazily(pattern)) for kind, signs, pattern in read_word_lists("patterns")["literals"]]
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
     """The values that their form shows, kind by kind; those that are `sure` are read before dates and durations."""
     has_digit = _DIGIT.search(text) is not None
-    for kind, signs, scanner in _scanners():
+    for kind, signs, scanner in _make_scanners():
         if (kind in _SURE) != sure or not (any(map(text.__contains__, signs)) if signs else has_digit):
             continue
         for found in scanner.finditer(text):
@@ -196,6 +196,10 @@ def find_pairs(text: str) -> Iterator[Mention]:
             yield Mention("pair", value.strip("\"'“”«»"), start, start + len(value), key=found["key"])
     for found in _BECOME.finditer(text):
         yield Mention("pair", found["value"], *found.span("value"), key="status")
+    for found in _SIZE.finditer(text):
+        yield from (
+            Mention("pair", value, *found.span(key), key=key) for key, value in found.groupdict("").items() if value
+        )
 
 
 def _cut_value(rest: str, mark: str) -> str:
@@ -221,7 +225,7 @@ def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 
 def _list_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    stops = words_between_phrases(language_of_prepositions(text))
+    stops = list_words_between_phrases(find_language_by_prepositions(text))
     free = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run = list[Token]()
     tokens = [*_TOKEN.finditer(free)]
@@ -254,7 +258,7 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
         yield from _split_unspaced(run)
         return
     opens = _opens(text, run[0].start())
-    while run and run[0][0].lower() in word_set("requests") and (opens or run[0][0].islower()):
+    while run and run[0][0].lower() in read_word_set("requests") and (opens or run[0][0].islower()):
         is_name = run[0][0] == "New" and len(run) > 1 and run[1][0].istitle()
         is_item = len(run) == 1 and _is_item(text, run[0])
         if is_name or is_item or (not opens and _is_announced(text, run[0].start())):
@@ -324,7 +328,7 @@ def _opens(text: str, start: int) -> bool:
 
 def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool:
     before = text[max(0, start - 12) : start].split()
-    articles = word_set("articles")
+    articles = read_word_set("articles")
     return bool(before) and before[-1].lower() in (articles if articles_only else articles | _ANNOUNCING)
 
 
@@ -332,13 +336,13 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 
 
 def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading = prepositions_of(language_of_prepositions(text))
-    around = _blank(text, (each for each in found if each.kind == "address"))  # an address says nothing of others
+    leading = read_prepositions(find_language_by_prepositions(text))
+    around = _blank_out(text, (each for each in found if each.kind == "address"))  # an address says nothing of others
     last: Mention | None = None
     for mention in found:
         before = _read_before(around, mention.start)
         cue = mention.cue or _find_cue(before, leading)
-        near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
+        near = tuple(find_singular(word) for word in before if word.lower() not in read_word_set("articles"))
         made = replace(mention, cue=cue, before=near[:4], after=_read_after(around, mention.end))
         if last:
             made = _join(text, last, made)
@@ -374,7 +378,7 @@ def _find_cue(before: Sequence[str], leading: Mapping[str, str]) -> str:
     for word in before[:3]:
         if word.lower() in leading:
             return leading[word.lower()]
-        if word.lower() not in word_set("articles"):
+        if word.lower() not in read_word_set("articles"):
             break
     return ""
 
@@ -384,7 +388,7 @@ def _read_after(text: str, end: int) -> tuple[str, ...]:
     for word in _WORD.findall(text, end, end + 40):
         if word in _ENDS or word in ",:" or word.isdigit():
             break
-        words.append(singular(word))
+        words.append(find_singular(word))
     return tuple(words[:3])
 
 
@@ -393,70 +397,75 @@ _MOST_TRIES = 48
 _MOST_MEMBERS = 200
 _DEEPEST = 24
 _REACH = 70
-_QUOTED = lazy_pattern(
+_QUOTED = compile_lazily(
     r"```(?:[\w+-]*[ \t]*\n)?(?P<fenced>(?:[^`]|`(?!``))+)```|`(?P<code>[^`\n]{1,2000})`"
     r"|(?<![\w\"'\\])\"((?:[^\"\\\n]|\\.|\n(?!\n)){1,4000})\""
     r"|(?<![\w\"'])'(?=\S)((?:[^'\n]|(?<=\w)'(?=\w)){1,300})'(?!\w)|‘(?=\S)((?:[^‘’\n]|’(?=\w)){1,300})’(?!\w)"
     r"|[„“]([^„“”]{1,4000})[“”]|«([^«»]{1,4000})»|「([^「」]{1,4000})」|『([^『』]{1,4000})』"
 )
 _QUOTES = frozenset("`\"'‘„“«「『")
-_DIGIT = lazy_pattern(r"[0-9]")
+_DIGIT = compile_lazily(r"[0-9]")
 _SURE = frozenset(("url", "email", "uuid", "path"))
-_BRACKET = lazy_pattern(r"[\[{]")
-_PAIR = lazy_pattern(
+_BRACKET = compile_lazily(r"[\[{]")
+_PAIR = compile_lazily(
     r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)"
     r"|：)[ \t]{0,4}(?P<value>[^\s,;][^\n;]{0,500})"
 )
-_END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
+_END_OF_VALUE = compile_lazily(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
-_BEFORE_ITEM = lazy_pattern(r"\w:[ \t]{1,4}(?P<others>[^\n:.!?;]{1,70}(?:,|,? and|,? or)[ ])?$")
-_NEXT_ITEM = lazy_pattern(r",| and | or ")
-_SAID = lazy_pattern(
+_BEFORE_ITEM = compile_lazily(r"\w:[ \t]{1,4}(?P<others>[^\n:.!?;]{1,70}(?:,|,? and|,? or)[ ])?$")
+_NEXT_ITEM = compile_lazily(r",| and | or ")
+_SAID = compile_lazily(
     r"(?<!\w)(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Mm]eine?|[Ll][ae]|[Ee]l|[Mm]i)"
     r" (?P<key>[^\W\d_A-Z][\w-]{1,30}(?: [^\W\d_A-Z][\w-]{1,30}){0,2}?) (?:is|are|was|were|ist|est|es) (?:that of )?"
     r"(?=(?P<value>[\"'“«]?(?:[A-Z0-9$€£#+-]|[^\W\d_a-z])[^\n;!?]{0,200}))"
 )
-_BECOME = lazy_pattern(r"\d (?:is|was) (?:now |still )?(?P<value>[a-z]{3,20})(?=[.,;!\n]|$)")  # "order 13 is shipped"
-_END_OF_CLAUSE = lazy_pattern(
+_SIZE = compile_lazily(  # 800x600, 10 x 20 x 30 cm
+    r"(?<![\w.])(?P<width>(?!0x)\d{1,6}(?:\.\d{1,6})?) ?(?:[x×]|by) ?(?P<height>\d{1,6}(?:\.\d{1,6})?)"
+    r"(?: ?(?:[x×]|by) ?(?P<depth>\d{1,6}(?:\.\d{1,6})?))?(?!\d| ?[x×.] ?\d)"
+    r"(?: ?(?P<unit>[cmk]?m|in|inch(?:es)?|ft|feet|px|pixels)\b)?"
+)
+_BECOME = compile_lazily(r"\d (?:is|was) (?:now |still )?(?P<value>[a-z]{3,20})(?=[.,;!\n]|$)")  # "order 13 is shipped"
+_END_OF_CLAUSE = compile_lazily(
     r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
 )
-_TOKEN = lazy_pattern(
+_TOKEN = compile_lazily(
     r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
-_LINKS = vocabulary("of the de la del van von der den di da du le al bin y")
-_POLITE = vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are no names
-_ANNOUNCING = vocabulary("in at from for with about of on")
-_VERBS = vocabulary(
+_LINKS = make_vocabulary("of the de la del van von der den di da du le al bin y")
+_POLITE = make_vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are no names
+_ANNOUNCING = make_vocabulary("in at from for with about of on")
+_VERBS = make_vocabulary(
     "is was are were has had have does did will can would should and or got won beat took made said ran came went"
     " bought sold wrote met left led lost spent paid gave sent who which ist hat war est a es tiene vive weather please"
 )
-_PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
-_ONE = lazy_pattern(r"(?i)\ban? $")
-_DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
-_THE_NAME = lazy_pattern(r" the [A-Z]")
-_BY = lazy_pattern(r" by [A-Z]")
-_STATE = lazy_pattern(r", [A-Z]{2}\b")
+_PRONOUN = compile_lazily(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
+_ONE = compile_lazily(r"(?i)\ban? $")
+_DOES = compile_lazily(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
+_THE_NAME = compile_lazily(r" the [A-Z]")
+_BY = compile_lazily(r" by [A-Z]")
+_STATE = compile_lazily(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.
 _PARTS: Mapping[str, re.Pattern[str]] = {
-    "name": lazy_pattern(
+    "name": compile_lazily(
         r"(?P<city>[^\n,]{1,80}?), (?P<state>[A-Z]{2})"
         r"|(?P<forename>[^\s,]{1,80}) (?P<rest>(?:[^\n,]{1,200} )?(?P<surname>[^\s,]{1,80}))"
     ),
-    "words": lazy_pattern(rf"(?P<hue>{'|'.join(sorted(word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
-    "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]{1,200})"),
+    "words": compile_lazily(rf"(?P<hue>{'|'.join(sorted(read_word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
+    "address": compile_lazily(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]{1,200})"),
 }
-_POSTCODE = lazy_pattern(  # after a state, before a German city, or by its letters
+_POSTCODE = compile_lazily(  # after a state, before a German city, or by its letters
     r"(?<=\b[A-Z]{2} )\d{5}(?:-\d{4})?(?![\w-])|(?<![\w-])\d{4,5}(?= [A-Z][a-zäöüß])"
     r"|\b(?:[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\b"
 )
-_PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
-_ASKING = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
-_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
+_PIECE = compile_lazily(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
+_ASKING = compile_lazily(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
+_WORD = compile_lazily(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
 _WIDE = frozenset(("pair", "member", "json"))
 _COUNTING = (" ", " of ", " x ", "x ", " × ")
-LISTED = lazy_pattern(  # what stands between the items of a list
+LISTED = compile_lazily(  # what stands between the items of a list
     r"(?i)\s{0,3}(?:,|;|&|\+|/|、|，|\b(?:and|or|und|et|y|e|plus|as well as)\b|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
     r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?"
 )

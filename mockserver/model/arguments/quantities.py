@@ -8,13 +8,13 @@ from functools import cache
 from itertools import pairwise
 from math import isinf
 
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.seed import FROZEN_AT
 from mockserver.model.arguments.evidence import Mention
-from mockserver.model.vocabulary import fold, heading_of, prepositions_of, word_set
+from mockserver.model.vocabulary import fold, read_headings, read_prepositions, read_word_set
 
 TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
-WORDS = {word: int(number) for word, number in heading_of("numbers").items()}
+WORDS = {word: int(number) for word, number in read_headings("numbers").items()}
 _TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}
 _COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW", "₿": "BTC"}
 _COINS |= {"CA$": "CAD", "AU$": "AUD", "R$": "BRL", "CHF": "CHF", "kr": "SEK"}
@@ -24,28 +24,30 @@ _DIGITS = (
     r"|\d{1,3}(?:['’\u00a0\u202f ]\d{3}(?!\d)){1,5}(?:[.,]\d{1,9})?"
     r"|\d{1,30}(?:[.,]\d{1,20})?(?:[eE][+-]?\d{1,3})?|\.\d{1,9})"
 )
-_NUMBER = lazy_pattern(
+_NUMBER = compile_lazily(
     r"(?<![\w.,])(?<!\d[/:-])(?P<sign>(?:(?<![\w)])[-−+](?=[\d.$€£]))?)"
     r"(?P<coin>[$€£¥₹₽₩₿]|(?:US|CA|AU)\$|R\$|CHF|kr)?[ ]?(?P<hash>\#|№ ?)?"
     rf"(?P<digits>{_DIGITS})(?P<scale>[ ]?(?:million|billion|thousand)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
     r"(?P<ordinal>st|nd|rd|th)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
 )
-_UNIT = lazy_pattern(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
-_WORD = lazy_pattern(r"[^\W\d_]{2,12}")
-_ANY_WORD = lazy_pattern(r"[^\W\d_]+")
+_UNIT = compile_lazily(
+    r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})"
+)
+_WORD = compile_lazily(r"[^\W\d_]{2,12}")
+_ANY_WORD = compile_lazily(r"[^\W\d_]+")
 
 
 def may_have_quantities(text: str) -> bool:
     """Return whether a text has a digit or a word of a number, a day or a time: most have none."""
     if not text.isascii() or any(map(text.__contains__, "0123456789")):
         return True
-    return not _quantity_words().isdisjoint(_ANY_WORD.findall(text.lower()))
+    return not _list_quantity_words().isdisjoint(_ANY_WORD.findall(text.lower()))
 
 
 @cache
-def _quantity_words() -> frozenset[str]:
+def _list_quantity_words() -> frozenset[str]:
     lists = ("numbers", "months", "weekdays", "days", "seconds")
-    spoken = (_ANY_WORD.findall(phrase)[-1] for name in lists for phrase in heading_of(name) if phrase.isascii())
+    spoken = (_ANY_WORD.findall(phrase)[-1] for name in lists for phrase in read_headings(name) if phrase.isascii())
     others = ("noon", "midday", "midnight", "half", "quarter", "next", "last", "ago")
     return frozenset((*(word for word in spoken if len(word) > 1), *_TIMES, *others))
 
@@ -54,13 +56,13 @@ def find_numbers(text: str) -> Iterator[Mention]:
     """Yield the numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
     for found in _NUMBER.finditer(text):
         with suppress(OverflowError):
-            yield from _read_number(text, found, value_of(found["digits"]))
-    yield from _numbers_in_words(text)
+            yield from _read_number(text, found, parse_number(found["digits"]))
+    yield from _find_numbers_in_words(text)
 
 
 def _read_number(text: str, found: re.Match[str], number: int | float) -> Iterator[Mention]:
     scale = (found["scale"] or "").strip().lower()
-    number = _whole_if_equal(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
+    number = _make_whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
     unit = found["glued"] or ""
     start = found.start() + found[0].startswith(" ")
@@ -77,32 +79,34 @@ def _read_number(text: str, found: re.Match[str], number: int | float) -> Iterat
         kind = "ordinal" if found["ordinal"] else "number"
         yield Mention(kind, number, start, end, unit="#" if found["hash"] else "")
     else:
-        yield from _with_unit(number, (start, end), unit, place)
+        yield from _make_unit_mentions(number, (start, end), unit, place)
 
 
 def _find_unit(text: str, end: int) -> re.Match[str] | None:
     after = _UNIT.match(text, end)
-    return None if after is None or after[1].lower() in _no_units() else after
+    return None if after is None or after[1].lower() in _list_non_units() else after
 
 
 @cache
-def _no_units() -> frozenset[str]:
-    leading = word_set("stops") | word_set("articles") | frozenset(prepositions_of("en"))
-    return leading - frozenset(heading_of("units"))
+def _list_non_units() -> frozenset[str]:
+    leading = read_word_set("stops") | read_word_set("articles") | frozenset(read_prepositions("en"))
+    return leading - frozenset(read_headings("units"))
 
 
-def _with_unit(number: int | float, where: tuple[int, int], unit: str, place: tuple[int, int]) -> Iterator[Mention]:
-    if code := _COINS.get(unit) or heading_of("currencies").get(unit.lower()):
+def _make_unit_mentions(
+    number: int | float, where: tuple[int, int], unit: str, place: tuple[int, int]
+) -> Iterator[Mention]:
+    if code := _COINS.get(unit) or read_headings("currencies").get(unit.lower()):
         yield Mention("money", number, *where, unit=code)
         yield Mention("currency", code, *place)
         return
     plain = "%" if unit.lower().startswith(("percent", "per cent")) else unit.replace("º", "°")
     yield Mention("number", number, *where, unit=plain)
-    if unit.lower() in heading_of("units") and unit != "%":
+    if unit.lower() in read_headings("units") and unit != "%":
         yield Mention("unit", unit, *place)
 
 
-def _numbers_in_words(text: str) -> Iterator[Mention]:
+def _find_numbers_in_words(text: str) -> Iterator[Mention]:
     """Numbers in words; runs of them are summed: "two hundred and five" is 205."""
     run: list[re.Match[str]] = []
     for found in _WORD.finditer(text):
@@ -133,10 +137,10 @@ def _sum_words(text: str, run: Sequence[re.Match[str]]) -> Iterator[Mention]:
             group = max(group, 1) * _TIMES[word]
     unit = _find_unit(text, run[-1].end())
     where = (run[0].start(), run[-1].end())
-    yield from _with_unit(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
+    yield from _make_unit_mentions(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
-def value_of(digits: str) -> int | float:
+def parse_number(digits: str) -> int | float:
     """Return the number that digits with separators of any country mean. Raise OverflowError where it is too large."""
     digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
@@ -146,10 +150,10 @@ def value_of(digits: str) -> int | float:
     digits = digits.replace(",", ".")
     if digits.isdecimal():
         return int(digits)
-    return _whole_if_equal(float(digits))
+    return _make_whole(float(digits))
 
 
-def _whole_if_equal(number: float) -> int | float:
+def _make_whole(number: float) -> int | float:
     """Return an int for a whole number. Raise OverflowError for infinity."""
     if isinf(number):
         raise OverflowError
@@ -181,20 +185,20 @@ def find_moments(text: str) -> Iterator[Mention]:
     yield from (time for time in spoken if _AT.search(text, max(0, time.start - 6), time.start))
 
 
-def _any_of(name: str) -> str:
-    return "|".join(sorted(heading_of(name), key=len, reverse=True))
+def _join_headings(name: str) -> str:
+    return "|".join(sorted(read_headings(name), key=len, reverse=True))
 
 
-_AT = lazy_pattern(r"(?i)(?:\bat|\bum|à|@|\balle|\blas) $")
-_JOINT = lazy_pattern(r"(?i),? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?")
-_STAMP = lazy_pattern(
+_AT = compile_lazily(r"(?i)(?:\bat|\bum|à|@|\balle|\blas) $")
+_JOINT = compile_lazily(r"(?i),? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?")
+_STAMP = compile_lazily(
     r"(?<![\w-])(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?[ ]?(Z|UTC|[+-]\d{2}:?\d{2})?(?!\w)"
 )
-_M = rf"(?P<month>{_any_of('months')})\b\.?"
+_M = rf"(?P<month>{_join_headings('months')})\b\.?"
 _D = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 _Y = r"(?P<year>\d{4})"
 _DATES = tuple(
-    lazy_pattern(rf"(?i){form}")
+    compile_lazily(rf"(?i){form}")
     for form in (
         rf"(?<![\w-]){_Y}[-/.年](?P<month>\d{{1,2}})[-/.月](?P<day>\d{{1,2}})(?:日|(?![\w-]))",
         r"(?<![\w/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d{2})(?![\w/])",
@@ -206,9 +210,9 @@ _DATES = tuple(
 )
 _DAYS_OF = {"day": 1, "week": 7, "month": 30, "year": 365}
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|ten)"
-_RELATIVE = lazy_pattern(
-    rf"(?i)(?<!\w)(?:(?P<named>{_any_of('days')})"
-    rf"|(?P<which>next |this |last |coming |nächsten |kommenden )?(?P<weekday>{_any_of('weekdays')})"
+_RELATIVE = compile_lazily(
+    rf"(?i)(?<!\w)(?:(?P<named>{_join_headings('days')})"
+    rf"|(?P<which>next |this |last |coming |nächsten |kommenden )?(?P<weekday>{_join_headings('weekdays')})"
     rf"|in (?P<count>{_COUNT}) (?P<span>day|week|month|year)s?|(?P<back>{_COUNT}) (?P<ago>day|week|month|year)s? ago"
     r"|next (?P<next>week|month|year))(?!\w)|(?P<joined>今日|明日|昨日|今天|明天|昨天)"
 )
@@ -231,7 +235,7 @@ def _find_dates(text: str) -> Iterator[Mention]:
 def _read_day(groups: dict[str, str | None]) -> date | None:
     """Return the next such day, where no year is given; 03/04/2025 is in March, as in America."""
     month, year, day = (groups.get(part) or "" for part in ("month", "year", "day"))
-    at = int(heading_of("months").get(month.lower(), month))
+    at = int(read_headings("months").get(month.lower(), month))
     number = int(day or 1)
     at, number = (number, at) if at > 12 else (at, number)
     with suppress(ValueError):
@@ -245,7 +249,7 @@ def _read_day(groups: dict[str, str | None]) -> date | None:
 def _count_days(found: re.Match[str]) -> int:
     """Return how many days from today a relative date is."""
     if found["weekday"]:
-        ahead = (int(heading_of("weekdays")[found["weekday"].lower()]) - TODAY.weekday()) % 7 or 7
+        ahead = (int(read_headings("weekdays")[found["weekday"].lower()]) - TODAY.weekday()) % 7 or 7
         which = (found["which"] or "").strip().lower()
         is_later = which in ("next", "nächsten") and ahead < 7 - TODAY.weekday()
         return ahead - 7 if which == "last" else ahead + 7 * is_later
@@ -254,7 +258,7 @@ def _count_days(found: re.Match[str]) -> int:
     if count := found["count"] or found["back"]:
         days = int(_read_count(count)) * _DAYS_OF[(found["span"] or found["ago"]).lower()]
         return days if found["span"] else -days
-    return int(heading_of("days")[found[0].lower()])
+    return int(read_headings("days")[found[0].lower()])
 
 
 def _fold(text: str) -> str:
@@ -263,7 +267,7 @@ def _fold(text: str) -> str:
 
 
 _FOLDED = str.maketrans("ſıİ", "siI")
-_TIME = lazy_pattern(
+_TIME = compile_lazily(
     r"(?i)(?<![\w:.])(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::(?P<second>\d{2}))?[ ]?(?P<half>[ap]\.?m\b\.?)"
     r"|(?P<hour24>[01]?\d|2[0-3]):(?P<minute24>[0-5]\d)(?::(?P<second24>[0-5]\d))?(?![\w:])"
     r"|(?P<spoken>[01]?\d|2[0-3])(?:[ ]?h(?P<after>[0-5]\d)?| Uhr(?: (?P<uhr>[0-5]\d))?)(?!\w)"
@@ -293,24 +297,24 @@ def _read_time(found: re.Match[str]) -> str | None:
 
 _AMOUNT = r"\d{1,6}(?:\.\d{1,4})?"
 _AMOUNT_WORD = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|half an?|zwei|drei"
-_DURATION = lazy_pattern(
-    rf"(?i)(?<![\w.-])(?:{_AMOUNT}[ -]?|(?:{_AMOUNT_WORD})[ -])(?:{_any_of('seconds')})(?![^\W\d_])"
-    rf"(?:,? ?(?:and |und )?(?:a half\b|\d{{1,6}}[ ]?(?:{_any_of('seconds')}|m)(?!\w))|(?<=h)\d\d(?!\w))?"
+_DURATION = compile_lazily(
+    rf"(?i)(?<![\w.-])(?:{_AMOUNT}[ -]?|(?:{_AMOUNT_WORD})[ -])(?:{_join_headings('seconds')})(?![^\W\d_])"
+    rf"(?:,? ?(?:and |und )?(?:a half\b|\d{{1,6}}[ ]?(?:{_join_headings('seconds')}|m)(?!\w))|(?<=h)\d\d(?!\w))?"
 )
-_PIECE = lazy_pattern(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_any_of('seconds')}|m)(?![^\W\d_])")
+_PIECE = compile_lazily(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_join_headings('seconds')}|m)(?![^\W\d_])")
 
 
 def find_durations(text: str) -> Iterator[Mention]:
     """Yield the durations of a text in seconds; those with a single unit have it as unit."""
     for found in _DURATION.finditer(_fold(text)):
         counted = [(_read_count(digits or word), unit.lower()) for digits, word, unit in _PIECE.findall(found[0])]
-        lengths = [60 if unit == "m" else int(heading_of("seconds")[unit]) for _, unit in counted]
+        lengths = [60 if unit == "m" else int(read_headings("seconds")[unit]) for _, unit in counted]
         total = sum(count * length for (count, _), length in zip(counted, lengths, strict=True))
         rest = "half" if found[0].endswith("half") else found[0][-2:] if found[0][-1].isdigit() else ""  # 2h30
         total += lengths[0] / 2 if rest == "half" else int(rest or 0) * 60
         if total:
             unit = counted[0][1] if len(counted) == 1 and not rest else ""
-            yield Mention("duration", _whole_if_equal(total), *found.span(), unit=unit)
+            yield Mention("duration", _make_whole(total), *found.span(), unit=unit)
 
 
 def _read_count(word: str) -> float:

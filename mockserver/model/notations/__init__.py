@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.shapes import find_objects, read_loosely, shape_of
+from mockserver.model.shapes import find_objects, infer_shape, read_loosely
 from mockserver.model.tool_uses import list_tool_uses
-from mockserver.model.vocabulary import RULING, excerpt
+from mockserver.model.vocabulary import RULING, cut_excerpt
 
 MAX_PROMPT, MAX_TOOLS = 50_000, 50  # characters of a prompt; tools and places that are looked at
 
@@ -78,7 +78,7 @@ def find_text_agent(call: Call) -> TextAgent | None:
     call = replace(call, messages=said, prompts=())
     ruling = [each.text for each in said if each.role in RULING]
     first = next((each.text for each in said if each.role == "user"), "")
-    prompt = excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), MAX_PROMPT)
+    prompt = cut_excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), MAX_PROMPT)
     return next((agent for read in _list_readers() if (agent := read(call, prompt)) is not None), None)
 
 
@@ -167,7 +167,7 @@ def read_json_tools(prompt: str) -> Iterator[Tool]:
         elif isinstance(value, Mapping) and isinstance(value.get("name"), str):
             schema = next((value[key] for key in _SCHEMAS if isinstance(value.get(key), Mapping)), None)
             if schema is not None or "description" in value:
-                yield Tool(value["name"], str(value.get("description", "")), schema_of_arguments(schema or {}))
+                yield Tool(value["name"], str(value.get("description", "")), read_argument_schema(schema or {}))
 
 
 def _read_description(entry: str) -> str:
@@ -182,7 +182,7 @@ def _read_parameters(entry: str) -> Json:
     found = _ARGUMENTS.search(entry)
     value = read_loosely(entry, found.end()) if found else None
     if value and isinstance(value.value, Mapping):
-        return schema_of_arguments(value.value)
+        return read_argument_schema(value.value)
     signature = _SIGNATURE.match(entry)
     named = _PARAMETER.findall(signature[1]) if signature else [("input", "", "")]
     properties = {name: _read_type(kind.strip() or "string") for name, kind, _ in named if name != "self"}
@@ -190,7 +190,7 @@ def _read_parameters(entry: str) -> Json:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def schema_of_arguments(value: Mapping[str, Json]) -> Json:
+def read_argument_schema(value: Mapping[str, Json]) -> Json:
     """Return the JSON Schema of arguments as prompts show them: a schema, or a type for each name."""
     listed = value.get("properties", value)
     fields = {name: _read_type(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
@@ -201,20 +201,20 @@ def schema_of_arguments(value: Mapping[str, Json]) -> Json:
 
 def _read_type(said: Json) -> Json:
     if not isinstance(said, Mapping):
-        return shape_of(str(said))
+        return infer_shape(str(said))
     kind = said.get("type")
     about = {"description": said["description"]} if said.get("description") else {}
-    return {**said, **(shape_of(kind) if isinstance(kind, str) else {})} | about
+    return {**said, **(infer_shape(kind) if isinstance(kind, str) else {})} | about
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
-_DESCRIBED = lazy_pattern(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")
-_ARGUMENTS = lazy_pattern(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
-_SIGNATURE = lazy_pattern(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
-_PARAMETER = lazy_pattern(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
-_SECTION = lazy_pattern(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")
-_LISTED = lazy_pattern(
+_DESCRIBED = compile_lazily(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")
+_ARGUMENTS = compile_lazily(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
+_SIGNATURE = compile_lazily(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
+_PARAMETER = compile_lazily(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
+_SECTION = compile_lazily(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")
+_LISTED = compile_lazily(
     r"(?m)^[ \t>*\d.)-]{0,12}[`*\"]{0,3}([a-zA-Z_]\w{1,60})[`*]*(?:\([^()\n]{0,300}\))?[^\n:]{0,60}?(?::| -)[ \t]+\S"
 )

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.notations import MAX_TOOLS, TextAgent, make_agent_call, read_steps, read_tools, write_keywords
 from mockserver.model.tool_uses import find_ending_tools
 
@@ -66,16 +66,18 @@ def _read_block(prompt: str, end: str) -> Block | None:
     return None
 
 
-_CALLED = lazy_pattern(r"\b([a-zA-Z_]\w{2,60})[`'\"]?(?:\(| (?:tool|function)\b)")
+_CALLED = compile_lazily(r"\b([a-zA-Z_]\w{2,60})[`'\"]?(?:\(| (?:tool|function)\b)")
 _ORDERED = r"(?i)\b(?:call|use|using|with|via|invoke|through)\b[^\n]{{0,80}}\b{0}\b|\b{0}\b[^\n]{{0,40}}\bends?\b"
-_FUNCTION = lazy_pattern(
+_FUNCTION = compile_lazily(
     r"(?m)^[ \t>*\d.-]{0,12}[`*]{0,3}(?:(?:async )?def |(?=\w{2,60}\([^()\n]{0,300}\)[`*]{0,3}(?:[ \t]*->|:| -| —)))"
     r"([A-Za-z_]\w{1,60})(?=\()"
 )
-_OPENING = lazy_pattern(r"(?m)^[ \t]*(```\w*|<\w{2,20}>|\[[A-Z_]{2,20}\])[ \t]*$")
-_CLOSING = lazy_pattern(r"(?m)^[ \t]*(```\S{0,20}|</\w{2,20}>\S{0,20}|\[/[A-Z_]{2,20}\])[ \t]*$")
-_NOISE = lazy_pattern(
+_OPENING = compile_lazily(r"(?m)^[ \t]*(```\w*|<\w{2,20}>|\[[A-Z_]{2,20}\])[ \t]*$")
+_CLOSING = compile_lazily(r"(?m)^[ \t]*(```\S{0,20}|</\w{2,20}>\S{0,20}|\[/[A-Z_]{2,20}\])[ \t]*$")
+_NOISE = compile_lazily(
     r"(?m)^(?:Observation|Execution logs|Last output from code snippet|Output|Result|Execution result)s?:[ \t]*|^None$"
 )
-_GOING_ON = lazy_pattern(r"(?i)\W*(?:(?:now|ok|okay|please)\W+){0,3}(?:proceed|continue|go on|go ahead|carry)\b.{0,80}")
-_HEADED = lazy_pattern(r"(?P<said>)\A\s*(?:New task|Task|Question|Query)\s*:\s*")
+_GOING_ON = compile_lazily(
+    r"(?i)\W*(?:(?:now|ok|okay|please)\W+){0,3}(?:proceed|continue|go on|go ahead|carry)\b.{0,80}"
+)
+_HEADED = compile_lazily(r"(?P<said>)\A\s*(?:New task|Task|Question|Query)\s*:\s*")

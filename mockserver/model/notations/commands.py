@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall, ToolChoice
 from mockserver.core.json import try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.form import cut_manual
 from mockserver.model.notations import TextAgent, make_agent_call, read_steps
 from mockserver.model.tool_uses import FINISHING
@@ -57,6 +57,6 @@ _TOOL = Tool(
         "required": [_TAKES],
     },
 )
-_SHOWN = lazy_pattern(
+_SHOWN = compile_lazily(
     r"(?m)^[ \t]*(```(?!bash\n|sh\n)\w{2,40}|```(?:bash|sh)(?=\n(?:your_command|<\w+>)))\n[^`\n]{1,60}\n[ \t]*```"
 )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.notations import MAX_TOOLS, TextAgent, make_agent_call, read_steps
 from mockserver.model.tool_uses import find_ending_tools
 
@@ -62,9 +62,9 @@ def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
     return Tool(name, about[1], {"type": "object", "properties": properties, "required": required})
 
 
-_IN_ELEMENTS = lazy_pattern(r"(?i)\bXML\b|\btags?\b")
-_SHOWN = lazy_pattern(
+_IN_ELEMENTS = compile_lazily(r"(?i)\bXML\b|\btags?\b")
+_SHOWN = compile_lazily(
     r"(?m)^<(?P<name>[a-z]\w{2,40})>\n(?P<inner>(?:<(\w{1,40})>[^<>]{0,500}</\3>\n?){0,12})</(?P=name)>"
 )
-_INNER = lazy_pattern(r"<(\w{1,40})>([^<>]{0,8000})</\1>")
-_TASK = lazy_pattern(r"(?s)\A\s*<(task|feedback|user_message)>\s*(?P<said>.{0,20000}?)\s*</\1>.*")
+_INNER = compile_lazily(r"<(\w{1,40})>([^<>]{0,8000})</\1>")
+_TASK = compile_lazily(r"(?s)\A\s*<(task|feedback|user_message)>\s*(?P<said>.{0,20000}?)\s*</\1>.*")

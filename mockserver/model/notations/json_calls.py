@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.notations import TextAgent, make_agent_call, read_json_tools, read_steps, write_keywords
 from mockserver.model.shapes import find_objects, read_loosely
 
@@ -77,8 +77,8 @@ def _find_form(prompt: str) -> ObjectForm | ListForm | None:
 _MOST_KEYS = 3
 _NAMES = ("name", "tool", "function", "tool_name", "function_name", "action")
 _ARGUMENTS = ("arguments", "args", "parameters", "params", "tool_input", "input", "action_input", "tool_args", "kwargs")
-_GAP = lazy_pattern(r"[<$\[{.]|the\b|tool|function|\w*name\b|\.\.\.")
-_CALL = lazy_pattern(
+_GAP = compile_lazily(r"[<$\[{.]|the\b|tool|function|\w*name\b|\.\.\.")
+_CALL = compile_lazily(
     rf"(?:<(?P<tag>\w{{2,40}})>\s*)?(?P<object>\{{)\s*[\"'](?:{'|'.join((*_NAMES, *_ARGUMENTS))})[\"']\s*:"
 )
-_LIST = lazy_pattern(r"(?i)\[\w*func\w*\((?:\w*param\w*|\w*arg\w*)\s?=")
+_LIST = compile_lazily(r"(?i)\[\w*func\w*\((?:\w*param\w*|\w*arg\w*)\s?=")

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.notations import MAX_PROMPT, MAX_TOOLS, AgentStep, TextAgent, make_agent_call, read_tools
 from mockserver.model.shapes import read_loosely
-from mockserver.model.vocabulary import RULING, excerpt
+from mockserver.model.vocabulary import RULING, cut_excerpt
 
 
 class Labels(Struct, frozen=True):
@@ -93,7 +93,7 @@ def _list_texts(call: Call, labels: Labels) -> Iterator[str]:
         text = message.text.rpartition("\n\n")[2] if asks and _BLOB.search(message.text) else message.text
         if message.role not in RULING:
             lead = "Question: " if asks else f"{labels.observed}: " if message.role == "tool" else ""
-            yield lead + excerpt(text, MAX_PROMPT)
+            yield lead + cut_excerpt(text, MAX_PROMPT)
 
 
 def _read_action(text: str) -> tuple[str, str]:
@@ -105,21 +105,21 @@ def _read_action(text: str) -> tuple[str, str]:
     return name, "".join(rest[:1])
 
 
-_ACTION = lazy_pattern(
+_ACTION = compile_lazily(
     r"(?m)^[ \t>*`-]*(?P<action>Action|Tool|Function|Act|Call|Tool Name)\**:\**[ \t]*[^\n]*\n(?:[^\n:]*\n){0,3}?"
     r"[ \t>*`-]*(?P<input>(?:(?:Action|Tool|Function|Call)[ _]?)?(?:Input|Args|Arguments|Parameters|Query))\**:\**"
     r"(?P<how>[^\n]*)"
 )
-_FINAL = lazy_pattern(r"(?m)^[ \t>*`-]*Thought\**:[^\n]*\n+[ \t>*`-]*Final Answer\**:")
-_BLOB = lazy_pattern(r"[\"']action_input[\"']")
-_NAMES = lazy_pattern(
+_FINAL = compile_lazily(r"(?m)^[ \t>*`-]*Thought\**:[^\n]*\n+[ \t>*`-]*Final Answer\**:")
+_BLOB = compile_lazily(r"[\"']action_input[\"']")
+_NAMES = compile_lazily(
     r"(?i)(?:\bone (?:name )?of(?! two\b)|valid [\"']action[\"'] values:(?: \"Final Answer\" or)?|"
     r"\b(?:available|allowed|following) (?:tools|actions|functions)(?: are)?:)[ \t]{0,9}(?:these |the following )?"
     r"[:\[({]{0,3}[ \t]{0,9}([^\])}\n\\]{1,4000})"
 )
-_OBSERVED = lazy_pattern(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:")
-_ANSWER = lazy_pattern(r"(?m)^[ \t>*`-]*(Final \w+|Answer|Final|Conclusion|Finish)\**:")
+_OBSERVED = compile_lazily(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:")
+_ANSWER = compile_lazily(r"(?m)^[ \t>*`-]*(Final \w+|Answer|Final|Conclusion|Finish)\**:")
 _QUESTIONS = r"(?:Question|Current Task|Task|New [Ii]nput|Input|Query|User|Human)"
-_ASKED = lazy_pattern(rf"(?m)^[ \t>*]*{_QUESTIONS}\**\s*:")
-_FRAME = lazy_pattern(r"\n(?:This is the expected criteria[^\n]*(?:\nyou MUST [^\n]*)?|Begin!(?s:.*))")
-_KEYED = lazy_pattern(r"(?i)\bjson\b|\bdict|curly|kwargs|\bkeys?\b|\bobject\b")
+_ASKED = compile_lazily(rf"(?m)^[ \t>*]*{_QUESTIONS}\**\s*:")
+_FRAME = compile_lazily(r"\n(?:This is the expected criteria[^\n]*(?:\nyou MUST [^\n]*)?|Begin!(?s:.*))")
+_KEYED = compile_lazily(r"(?i)\bjson\b|\bdict|curly|kwargs|\bkeys?\b|\bobject\b")

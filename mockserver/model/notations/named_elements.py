@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.notations import MAX_TOOLS, AgentStep, TextAgent, make_agent_call, read_tools
 from mockserver.model.vocabulary import RULING
 
@@ -53,9 +53,9 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     return TextAgent(make_agent_call(call, request, tools, steps), names.write_calls, names.write_answer)
 
 
-_SHOWN = lazy_pattern(
+_SHOWN = compile_lazily(
     r"<(?P<tool>tool|tool_name|function|action)>(?P<name>[^<>\n]{1,60})</(?P=tool)>\s*"
     r"<(?P<given>\w*(?:input|args|arguments|parameters))>[^<>]{0,300}</(?P=given)>"
 )
-_SEEN = lazy_pattern(r"<(observation|tool_result|result|function_result)>")
-_ANSWER = lazy_pattern(r"<((?:final_)?answer|final_response|response)>")
+_SEEN = compile_lazily(r"<(observation|tool_result|result|function_result)>")
+_ANSWER = compile_lazily(r"<((?:final_)?answer|final_response|response)>")

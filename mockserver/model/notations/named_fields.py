@@ -9,18 +9,18 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.notations import read_tools
 from mockserver.model.orders import Request, compute, obey
 from mockserver.model.passages import describe_results, find_passage
 from mockserver.model.prose import Speaker, find_topic
 from mockserver.model.schema import generate_instance
-from mockserver.model.shapes import read_loosely, schema_of_note
+from mockserver.model.shapes import read_loosely, read_note
 from mockserver.model.tool_uses import list_tool_uses
-from mockserver.model.vocabulary import excerpt, split_name, vocabulary
+from mockserver.model.vocabulary import cut_excerpt, make_vocabulary, split_name
 
 
 def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
@@ -33,16 +33,16 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     asked = {found[1]: found[2] or "str" for found in _ASKED.finditer(order[1])} if order else {}
     if order is None or not asked:  # or the calls of native tools are all that is wanted
         return None
-    rules = excerpt("\n".join(message.text for message in call.messages if message.role != "user"), _MOST_READ)
-    said = excerpt(call.last_user, _MOST_READ).removesuffix(order[0])
+    rules = cut_excerpt("\n".join(message.text for message in call.messages if message.role != "user"), _MOST_READ)
+    said = cut_excerpt(call.last_user, _MOST_READ).removesuffix(order[0])
     given = {name: text.strip() for name, text in _FIELD.findall(said)}
     inputs = rules.partition("output fields")[0]
-    own = _schema(asked, rules)
+    own = _make_schema(asked, rules)
     task = "\n".join(text for name, text in given.items() if name in inputs and name not in ("trajectory", "tools"))
     listed = try_parse(given.get("tools", ""))
     told = "\n".join((rules, *(str(each) for each in (listed if isinstance(listed, list) else ()))))
     tools = tuple(read_tools(told, names)) if (names := _TOOL.findall(told)) else ()
-    inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tools)
+    inner = replace(call, messages=(Message("user", task), *_read_steps(given)), tools=tools)
     values = _fill_texts(inner, [name for name, kind in asked.items() if kind == "str"], seed)
     if (result := compute(task, bare=True)) is not None:
         numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*split_name(name)} & _ANSWERS]
@@ -54,10 +54,10 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
         ]
         values |= {key: {"tool_calls": made} for key in calls}
     elif inner.tools:
-        values |= _step(inner, asked, seed)
+        values |= _choose_step(inner, asked, seed)
     schema = call.options.schema or own
     try:
-        filled = generate_instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
+        filled = generate_instance(schema, seed.branch("schema"), find_mentions(cut_excerpt(task)).stating(values))
     except Failure:
         if call.options.schema:
             raise
@@ -70,7 +70,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     return DraftChoice((Text(f"{shown}{_MARK}completed ## ]]"),))
 
 
-def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
+def _choose_step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
     """The next tool and its arguments: after an observation only what is still to be done, then the tool that ends."""
     ends = next((tool for tool in call.tools if split_name(tool.name)[-1:] == ("finish",)), call.tools[-1])
     mode = "auto" if len(call.messages) > 1 else "required"
@@ -99,7 +99,7 @@ def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json
     return values
 
 
-def _steps(given: Mapping[str, str]) -> Iterator[Message]:
+def _read_steps(given: Mapping[str, str]) -> Iterator[Message]:
     """Yield the trajectory as calls of tools and their results, without the one that ends."""
     given = {**given, **{name: text.strip() for name, text in _TAGGED.findall(given.get("trajectory", ""))}}
     for at in islice(count(), _MOST_STEPS):
@@ -112,29 +112,29 @@ def _steps(given: Mapping[str, str]) -> Iterator[Message]:
         yield Message("tool", given.get(f"observation_{at}", ""), tool_call_id=str(at))
 
 
-def _schema(asked: Mapping[str, str], rules: str) -> dict[str, Json]:
+def _make_schema(asked: Mapping[str, str], rules: str) -> dict[str, Json]:
     """Return the schema of all fields; that of one keeps its references to its own definitions."""
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
         stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)
         found = read_loosely(rules, stated.end()) if stated else None
-        schema = found.value if found else schema_of_note(kind) or {"type": "string"}
+        schema = found.value if found else read_note(kind) or {"type": "string"}
         properties[name] = {"$id": f"urn:field:{name}", **schema} if "$defs" in schema else schema
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-_THOUGHTS = vocabulary("reasoning rationale thought")
-_ANSWERS = vocabulary("answer response reply output")
+_THOUGHTS = make_vocabulary("reasoning rationale thought")
+_ANSWERS = make_vocabulary("answer response reply output")
 _MARK = "[[ ## "
 _OPENING = 40  # characters
 _MOST_READ = 50_000  # characters
 _LONGEST_ORDER = 5_000  # characters
 _MOST_STEPS = 100  # characters
-_FIELD = lazy_pattern(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
-_TAGGED = lazy_pattern(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
-_ORDER = lazy_pattern(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
-_ASKED = lazy_pattern(
+_FIELD = compile_lazily(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
+_TAGGED = compile_lazily(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
+_ORDER = compile_lazily(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
+_ASKED = compile_lazily(
     r"`(?:\[\[ ## )?(?!completed)(\w{1,60})(?: ## \]\])?`"
     r"(?: \(must be formatted as a valid Python ([^\n]{1,2000}?)\)(?=, then|, and|\.|$))?"
 )
-_TOOL = lazy_pattern(r"(?m)^(?:\s*\(\d{1,3}\) )?(\w{1,60}), whose description is")
+_TOOL = compile_lazily(r"(?m)^(?:\s*\(\d{1,3}\) )?(\w{1,60}), whose description is")

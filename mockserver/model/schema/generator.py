@@ -29,7 +29,7 @@ from mockserver.model.schema.shape import (
     make_json_key,
 )
 from mockserver.model.validators import escape
-from mockserver.model.vocabulary import draw_noun, split_words, word_set
+from mockserver.model.vocabulary import draw_noun, read_word_set, split_words
 
 T = TypeVar("T")
 
@@ -404,7 +404,7 @@ class _ObjectMaker:
         chosen = dict.fromkeys(required)
         if self.attempt.is_generous(self.location) and len(self.shape.names) > len(required):
             wanted = (name for name in self.shape.names if name not in chosen and self._is_wanted(name))
-            for name in islice(wanted, int(_by_depth(_MAX_OPTIONAL, self.location))):
+            for name in islice(wanted, int(_choose_by_depth(_MAX_OPTIONAL, self.location))):
                 added = [one for one in self.shape.add_dependents((name,)) if one not in chosen]
                 if len(chosen) + len(added) <= self.most:
                     chosen |= dict.fromkeys(added)
@@ -422,7 +422,7 @@ class _ObjectMaker:
         if attempt.has_prompt and (self.taken.values or attempt.said.sparse or self.shape.required):
             return False
         fraction = attempt.draw_fraction(location.descend(name), "optional")
-        chance = _by_depth(_OPTIONAL_CHANCES, location) / (1 + location.rejections)
+        chance = _choose_by_depth(_OPTIONAL_CHANCES, location) / (1 + location.rejections)
         return fraction < chance and self._is_allowed(name)
 
     def _make_value(self, name: str) -> Json:
@@ -646,7 +646,7 @@ class _Room(Struct):
     left: int
 
 
-def _by_depth(values: Sequence[float], location: Location) -> float:
+def _choose_by_depth(values: Sequence[float], location: Location) -> float:
     return values[min(location.depth, len(values) - 1)]
 
 
@@ -658,7 +658,9 @@ def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
 def _answers(shape: Shape | None) -> bool:
     """Return whether an alternative is the answer, by its title or its only property: Response, final_answer."""
     names = (*shape.hints[:1], *shape.names) if shape is not None and len(shape.names) < _FEW_NAMES else ()
-    return any(not word_set("answers").isdisjoint(split_words(name)) for name in names if len(name) < _LONGEST_NAME)
+    return any(
+        not read_word_set("answers").isdisjoint(split_words(name)) for name in names if len(name) < _LONGEST_NAME
+    )
 
 
 def _is_null(schema: Json) -> bool:

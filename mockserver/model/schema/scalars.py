@@ -27,8 +27,8 @@ from mockserver.model.vocabulary import (
     draw_remark,
     draw_thing,
     is_person,
+    read_word_lists,
     split_name,
-    word_lists,
 )
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Numbers:
     def __init__(self, parts: Sequence[Part], *, whole: bool) -> None:
         self._parts = parts
         self._as_decimals = False
-        steps = [_to_fraction(part["multipleOf"]) for part in parts if _is_number(part.get("multipleOf"))]
+        steps = [_make_fraction(part["multipleOf"]) for part in parts if _is_number(part.get("multipleOf"))]
         steps += [Fraction(1)] if whole else []
         if steps:
             self._step = Fraction(lcm(*(one.numerator for one in steps)), gcd(*(one.denominator for one in steps)))
@@ -101,7 +101,7 @@ class Numbers:
             for closed, opened in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
                 for keyword, is_open in ((closed, part.get(opened) is True), (opened, True)):  # a boolean to draft 4
                     if _is_number(part.get(keyword)):
-                        count = _to_fraction(part[keyword]) / step
+                        count = _make_fraction(part[keyword]) / step
                         if closed == "minimum":
                             low = max(low, floor(count) + 1 if is_open else ceil(count))
                         else:
@@ -129,15 +129,15 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _to_fraction(number: Json) -> Fraction:
+def _make_fraction(number: Json) -> Fraction:
     """Return a number as it is written: 0.1 is a tenth."""
     return Fraction(repr(number) if isinstance(number, float) else number)
 
 
 @lru_cache(maxsize=1024)
 def _count_steps(natural: Range, step: Fraction) -> tuple[int, int]:
-    low = ceil(_to_fraction(natural[0]) / step)
-    return low, max(low + 9, floor(_to_fraction(natural[1]) / step))
+    low = ceil(_make_fraction(natural[0]) / step)
+    return low, max(low + 9, floor(_make_fraction(natural[1]) / step))
 
 
 class Texts:
@@ -341,7 +341,7 @@ def find_draw(hints: tuple[str, ...]) -> Draw:
     return _look_up(read_texts_by_name(), hints, draw_thing)
 
 
-def known_text(name: str, rng: Random) -> str | None:
+def draw_known_text(name: str, rng: Random) -> str | None:
     """Return a text or a number for a name that says what its value is."""
     draw = _look_up(read_texts_by_name(), (name,), None)
     if draw is not None:
@@ -356,7 +356,7 @@ def known_text(name: str, rng: Random) -> str | None:
 @cache
 def read_texts_by_name() -> Mapping[str, Draw]:
     """Functions that draw a text, by the last words of the name of a property."""
-    known = word_lists("properties")
+    known = read_word_lists("properties")
     draws = [(names, choose_from(*values)) for names, values in known["one_of"].items()]
     draws += [(names, _DRAWS_BY_NAME[name]) for name, names in known["same_as"].items()]
     return {**_DRAWS_BY_NAME, **{name: draw for names, draw in draws for name in names.split(", ")}}
@@ -364,7 +364,7 @@ def read_texts_by_name() -> Mapping[str, Draw]:
 
 @cache
 def _read_ranges_by_name() -> Mapping[str, tuple[float, float]]:
-    ranges = word_lists("properties")["numbers"].items()
+    ranges = read_word_lists("properties")["numbers"].items()
     return {name: (low, high) for names, (low, high) in ranges for name in names.split(", ")}
 
 

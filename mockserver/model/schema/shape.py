@@ -291,7 +291,7 @@ class Shape:
         found: list[Json] = []
         for part in self.parts:
             items = part.get("items")
-            first = _first_items(part)
+            first = _list_first_items(part)
             further = part.get("additionalItems") if isinstance(items, list) else items
             if at < len(first):
                 found.append(first[at])
@@ -302,7 +302,7 @@ class Shape:
     @lazy_property
     def fixed_items(self) -> int:
         """How many items have a schema of their own."""
-        return max((len(_first_items(part)) for part in self.parts), default=0)
+        return max((len(_list_first_items(part)) for part in self.parts), default=0)
 
     def list_contained(self, most: int) -> Sequence[Json]:
         """Return the schemas of `contains`, each as often as an item must meet it, and not many more than so many."""
@@ -527,7 +527,7 @@ def make_json_key(value: Json) -> str:
     return dumps(value, sort_keys=True)
 
 
-def _first_items(part: Part) -> Sequence[Json]:
+def _list_first_items(part: Part) -> Sequence[Json]:
     items = part.get("items")
     found: Sequence[Json] = part.get("prefixItems", items if isinstance(items, list) else ())
     return found

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mockserver.config.source import suggest
 from mockserver.config.tables import Table
 from mockserver.config.validation_errors import validate_table
-from mockserver.core.action import POSITIONS, Faults, Position, Settable, options
+from mockserver.core.action import POSITIONS, Faults, Position, Settable, list_options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
@@ -164,7 +164,7 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
                 f'"{place}" does not apply to this answer: it calls no tool'
             )
     spec = _make_spec(name, faults[name], table, here)
-    if (then.progress or then.log) and _counts_tokens(spec.bend):
+    if (then.progress or then.log) and _counts_tokens(spec.change_actions):
         stated_at = here.at("after_tokens") if "after_tokens" in stated else here
         stated_at.refuse_key(
             f'"{name}" cannot count tokens beside progress or log, as all of them are in one event; use after_frames'
@@ -173,7 +173,9 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
 
 
 def _counts_tokens(fault: Any) -> bool:
-    places = [getattr(fault, each.field) for each in options(type(fault)) if each.kind == "position"] if fault else []
+    places = (
+        [getattr(fault, each.field) for each in list_options(type(fault)) if each.kind == "position"] if fault else []
+    )
     return any(place.where == "after_tokens" for place in places)
 
 
@@ -185,8 +187,15 @@ def _make_spec(name: str, fault: Any, table: Table, context: CompileContext) -> 
     made = fault(**_make_fields(fault, given))
     chance = given.get("probability")
     times = given.get("times")
-    change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
-    return FaultSpec(name, context.label, bend=bend, change=change, probability=chance, times=times)
+    changes_draft = name in ANSWER_FAULTS
+    return FaultSpec(
+        name,
+        context.label,
+        change_actions=None if changes_draft else made,
+        change_draft=made if changes_draft else None,
+        probability=chance,
+        times=times,
+    )
 
 
 def _check_table(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:
@@ -197,7 +206,7 @@ def _check_table(name: str, fault: Any, stated: Json, context: CompileContext) -
 
 
 def _find_misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:
-    places = next((each.among for each in options(fault) if each.kind == "position"), ())
+    places = next((each.among for each in list_options(fault) if each.kind == "position"), ())
     wrong = next((key for key in stated if key in POSITIONS and key not in places), None)
     if wrong is None:
         return None
@@ -207,7 +216,7 @@ def _find_misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[
 
 def _make_fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
     fields: dict[str, Json] = {}
-    for each in options(fault):
+    for each in list_options(fault):
         if each.kind != "position":
             fields |= {each.field: given[each.field]} if each.field in given else {}
         elif place := next((key for key in given if key in POSITIONS), None):

@@ -8,7 +8,7 @@ from typing import Any
 
 from mockserver.config.errors import RuleError
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.pattern_size import check_size
 
 REGEX_SECONDS = 0.1  # for every million characters or part of it
@@ -38,7 +38,7 @@ def compile_search(pattern: str, *, fold: bool) -> Callable[[Json], bool | Mappi
                 found = expression.search(actual, timeout=REGEX_SECONDS * (1 + len(actual) // 1_000_000))
             except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
                 raise RuleError(_explain_timeout(pattern)) from None
-        return found is not None and ({name: found[name] or "" for name in expression.groupindex} or True)
+        return found is not None and (found.groupdict("") or True)
 
     return search
 
@@ -76,7 +76,7 @@ def _is_simple(pattern: str) -> bool:
 _SIMPLE = 60  # characters of a pattern: the search then stays far below its time limit
 _SHORT_TEXT = 200  # characters of a text
 _LONGEST_ALIKE = 200  # characters
-_ALIKE = lazy_pattern(
+_ALIKE = compile_lazily(
     r"""(?:
       [^\(){}\[\]?]
     | \\[dDwWsSbB] | \\[^\w\s]
@@ -115,7 +115,7 @@ def find_literals(pattern: str) -> tuple[str, ...]:
 
 
 # One element of a pattern. Anything else, such as (?i), \p{L} or a nested set, counts as unknown.
-_ELEMENT = lazy_pattern(
+_ELEMENT = compile_lazily(
     r"""
       (?P<open>    \( (?: \?: | \?P?<[A-Za-z_]\w*> )? (?!\?) )
     | (?P<close>   \) )

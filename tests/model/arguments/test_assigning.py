@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.arguments.assigning import convert, rank_candidates, read_properties
 from mockserver.model.arguments.evidence import read_property
 from mockserver.model.arguments.mentions import Mention, read
 
 
 def given(text: str, properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:
-    return mentions(text).assign(properties, lambda name, value: True, required=required)[0]
+    return find_mentions(text).assign(properties, lambda name, value: True, required=required)[0]
 
 
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
@@ -25,7 +25,7 @@ def test_weaker_evidence_is_enough_for_what_is_required() -> None:
 
 def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
     properties = {"time": {"type": "string", "format": "time"}}
-    assert mentions("at 10:30").assign(properties, lambda name, value: value == "10:30")[0] == {"time": "10:30"}
+    assert find_mentions("at 10:30").assign(properties, lambda name, value: value == "10:30")[0] == {"time": "10:30"}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
 )
 def test_words_that_request_something_elsewhere_are_items_of_a_list(text: str, expected: list[str]) -> None:
     schema = {"tags": {"type": "array", "items": STRING}}
-    assert mentions(text).assign(schema, lambda name, value: isinstance(value, list))[0] == {"tags": expected}
+    assert find_mentions(text).assign(schema, lambda name, value: isinstance(value, list))[0] == {"tags": expected}
 
 
 def test_work_is_bounded_by_pairs() -> None:
@@ -50,7 +50,7 @@ def test_work_is_bounded_by_pairs() -> None:
 def test_what_stands_at_the_ends_is_weighed() -> None:
     text = "Ann. " * 190 + "city: Oslo."
     schemas = {f"p{at}": {"type": "boolean"} for at in range(600)} | {"city": STRING}
-    assert mentions(text).assign(schemas, lambda name, value: True)[0] == {"city": "Oslo"}
+    assert find_mentions(text).assign(schemas, lambda name, value: True)[0] == {"city": "Oslo"}
 
 
 @pytest.mark.parametrize(

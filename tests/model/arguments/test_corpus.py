@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Tool, ToolChoice
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.schema import generate_instance
 from tests.kit.calls import call
 from tests.kit.loops import rows, uses
@@ -28,7 +28,7 @@ def test_most_rows_are_right_in_every_value(corpus: str) -> None:
 def made(row: Row) -> Any:
     """What is made of a row's prompt: the arguments of each call, or an instance."""
     if "tool" not in row:
-        return generate_instance(row["schema"], Seed(1), mentions(row["say"]))
+        return generate_instance(row["schema"], Seed(1), find_mentions(row["say"]))
     tool = Tool(row["tool"], "", row["schema"])
     turn = replace(call(row["say"]), tools=(tool,), tool_choice=ToolChoice("required"))
     return [json.loads(use.arguments) for use in uses(turn, Seed(1))]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.model.arguments import NOTHING, Mentions, mentions
+from mockserver.model.arguments import NOTHING, Mentions, find_mentions
 from mockserver.model.arguments.mentions import read
 from tests.kit.loops import rows
 
@@ -41,33 +41,37 @@ def _filled(
 
 @pytest.mark.parametrize("row", rows("prompts/known"), ids=lambda row: row["say"][:60])
 def test_known_prompts_are_understood(row: Row) -> None:
-    made = filled(mentions(row["say"]), row["for"], tuple(row.get("need", ())))
+    made = filled(find_mentions(row["say"]), row["for"], tuple(row.get("need", ())))
     assert json.dumps(made, sort_keys=True) == json.dumps(row["give"], sort_keys=True)
 
 
 def test_most_prompts_that_nothing_was_tuned_on_are_understood() -> None:
     held_out = rows("prompts/held_out")
-    right = sum(filled(mentions(row["say"]), row["for"], tuple(row.get("need", ()))) == row["give"] for row in held_out)
+    right = sum(
+        filled(find_mentions(row["say"]), row["for"], tuple(row.get("need", ()))) == row["give"] for row in held_out
+    )
     assert right / len(held_out) >= HELD_OUT_RATE
 
 
 def test_nothing_says_nothing() -> None:
     assert NOTHING.assign({"city": {"type": "string"}}, lambda name, value: True) == ({}, NOTHING)
-    assert mentions("", "  ") == NOTHING
+    assert find_mentions("", "  ") == NOTHING
     assert NOTHING.measure_evidence({"city": {}}) == 0
     assert NOTHING.split({"city": {}}) == (NOTHING,)
 
 
 def test_later_texts_fill_what_the_first_leaves() -> None:
-    said = mentions("And the weather in Rome?", '{"city": "Oslo", "days": 4}', "I live in Madrid, in celsius please")
+    said = find_mentions(
+        "And the weather in Rome?", '{"city": "Oslo", "days": 4}', "I live in Madrid, in celsius please"
+    )
     properties = {"city": "string", "days": "integer", "unit": {"enum": ["celsius", "fahrenheit"]}}
     assert filled(said, properties) == {"city": "Rome", "days": 4, "unit": "celsius"}
 
 
 def test_a_long_text_is_read_at_both_ends() -> None:
     text = "Weather in Paris. " + "and so on " * 100_000 + "The days: 3"
-    assert len(mentions(text).text) < 21_000
-    assert filled(mentions(text), {"city": "string", "days": "integer"}) == {"city": "Paris", "days": 3}
+    assert len(find_mentions(text).text) < 21_000
+    assert filled(find_mentions(text), {"city": "string", "days": "integer"}) == {"city": "Paris", "days": 3}
 
 
 SCHEMA: dict[str, Any] = {
@@ -94,7 +98,7 @@ TEXTS = st.one_of(st.lists(WORDS, max_size=30).map(" ".join), st.lists(WORDS, ma
 @settings(deadline=None, max_examples=150)
 @given(TEXTS)
 def test_mentions_stand_in_their_text_in_order_and_are_json(text: str) -> None:
-    said = mentions(text)
+    said = find_mentions(text)
     starts = [mention.start for mention in said.found]
     assert starts == sorted(starts)
     for mention in said.found:
@@ -111,7 +115,7 @@ def test_only_what_fits_is_given_and_always_the_same(text: str) -> None:
         json.dumps(value, allow_nan=False)
         return bool(validators[name].is_valid(value))
 
-    for said in mentions(text).split(SCHEMA):
+    for said in find_mentions(text).split(SCHEMA):
         given_, left = said.assign(SCHEMA, fits, required=("city", "count", "query"))
         assert all(fits(name, value) for name, value in given_.items())
         assert (given_, left) == said.assign(SCHEMA, fits, required=("city", "count", "query"))
@@ -172,7 +176,7 @@ S, N = "string", "integer"
 )
 def test_sets(text: str, types: dict[str, str], expected: list[dict[str, Any]]) -> None:
     properties = {name: {"type": kind} for name, kind in types.items()}
-    sets = mentions(text).split(properties)
+    sets = find_mentions(text).split(properties)
     assert [said.assign(properties, lambda name, value: True, required=list(types))[0] for said in sets] == expected
 
 
@@ -182,7 +186,7 @@ def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
         "priority": {"enum": ["low", "high"]},
         "due": {"type": "string", "format": "date"},
     }
-    sets = mentions("create tickets for Alice (high) and Bob (low), due tomorrow").split(properties)
+    sets = find_mentions("create tickets for Alice (high) and Bob (low), due tomorrow").split(properties)
     assert [said.assign(properties, lambda name, value: True)[0] for said in sets] == [
         {"assignee": "Alice", "priority": "high", "due": "2023-11-15"},
         {"assignee": "Bob", "priority": "low", "due": "2023-11-15"},
@@ -201,17 +205,17 @@ def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
     ],
 )
 def test_the_words_around_a_value_are_none(text: str, schema: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert mentions(text).assign(schema, lambda name, value: True, required=(*schema,))[0] == expected
+    assert find_mentions(text).assign(schema, lambda name, value: True, required=(*schema,))[0] == expected
 
 
 def test_stated_values_come_first_and_only_where_they_fit() -> None:
-    said = mentions("the mode is fast").stating({"mode": "slow"})
+    said = find_mentions("the mode is fast").stating({"mode": "slow"})
     assert said.assign({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
     assert said.assign({"mode": TEXT}, lambda name, value: value != "slow")[0] != {"mode": "slow"}
-    alone = mentions("").stating({"mode": "slow"})
+    alone = find_mentions("").stating({"mode": "slow"})
     assert alone.assign({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
 
 
 def test_how_many_items_a_text_wants() -> None:
-    assert mentions("Generate 3 quiz questions").find_count("questions")[0] == 3
-    assert mentions("Generate 3 quiz questions").find_count("answers")[0] is None
+    assert find_mentions("Generate 3 quiz questions").find_count("questions")[0] == 3
+    assert find_mentions("Generate 3 quiz questions").find_count("answers")[0] is None

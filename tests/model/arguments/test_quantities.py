@@ -7,7 +7,7 @@ from mockserver.model.arguments.quantities import (
     find_moments,
     find_numbers,
     find_times,
-    value_of,
+    parse_number,
 )
 
 
@@ -56,7 +56,7 @@ def test_kinds_and_units(text: str, kind: str, unit: str) -> None:
 
 def test_too_large_a_number_is_none() -> None:
     with pytest.raises(OverflowError):
-        value_of("1e999")
+        parse_number("1e999")
 
 
 @pytest.mark.parametrize(

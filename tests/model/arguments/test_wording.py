@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.arguments.assigning import find_boolean, find_choices
 from mockserver.model.arguments.evidence import read_property
 
@@ -49,7 +49,7 @@ def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
     ],
 )
 def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
-    given, _ = mentions(text).assign({"things": {"type": "array", "items": {"type": kind}}}, lambda *_: True)
+    given, _ = find_mentions(text).assign({"things": {"type": "array", "items": {"type": kind}}}, lambda *_: True)
     assert given["things"] == expected
 
 
@@ -57,5 +57,5 @@ def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
     ("text", "expected"), [("x:\n- a b\n* c\n1. d", ["a b", "c", "d"]), ("- alone", None), ("a - b - c", None)]
 )
 def test_bullets(text: str, expected: list[str] | None) -> None:
-    given, _ = mentions(text).assign({"points": {"type": "array", "items": {"type": "string"}}}, lambda *_: True)
+    given, _ = find_mentions(text).assign({"points": {"type": "array", "items": {"type": "string"}}}, lambda *_: True)
     assert given.get("points") == expected

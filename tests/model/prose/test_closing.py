@@ -6,10 +6,10 @@ from msgspec.structs import replace
 from mockserver.core.call import Message, Tool, ToolChoice
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from mockserver.model.form import find_closing, finish_answer
 from mockserver.model.orders import Request
-from mockserver.model.prose import topic
+from mockserver.model.prose import read_topic
 from tests.kit.calls import call, tool_result
 
 WEATHER = Tool("get_weather", "Get the weather", {"type": "object", "properties": {"city": {"type": "string"}}})
@@ -17,7 +17,7 @@ WEATHER = Tool("get_weather", "Get the weather", {"type": "object", "properties"
 
 def said(*messages: str | Message, tools: tuple[Tool, ...] = ()) -> str:
     turn = call(*messages)
-    parts = auto(replace(turn, tools=tools, tool_choice=ToolChoice("auto")), Seed(1), {}).parts
+    parts = answer_as_model(replace(turn, tools=tools, tool_choice=ToolChoice("auto")), Seed(1), {}).parts
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 
@@ -79,7 +79,7 @@ def test_a_critic_approves_only_after_feedback() -> None:
     ],
 )
 def test_forms(text: str, order: str, formed: str) -> None:
-    assert finish_answer(text, Request(order, "", topic(order)), Seed(0).stream("x")) == formed
+    assert finish_answer(text, Request(order, "", read_topic(order)), Seed(0).stream("x")) == formed
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_forms(text: str, order: str, formed: str) -> None:
 def test_no_order_is_too_odd(piece: str) -> None:
     text = piece * (500_000 // len(piece))
     assert len(find_closing(call(rules(text), text)).word) < 200
-    assert finish_answer("abc", Request(text[:10_000], "", topic("")), Seed(0).stream("x"))
+    assert finish_answer("abc", Request(text[:10_000], "", read_topic("")), Seed(0).stream("x"))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -19,7 +19,7 @@ def answered(text: str, *, rules: str = "", result: str = "") -> str:
     told = (made, Message("tool", result, tool_call_id="1")) if result else ()
     said = call(*([Message("system", rules)] if rules else []), text, *told)
     said = replace(said, tools=(Tool("get_weather", "Get the weather", CITY),) * bool(result))
-    parts = auto(replace(said, tool_choice=ToolChoice("auto")), Seed(1), {}).parts
+    parts = answer_as_model(replace(said, tool_choice=ToolChoice("auto")), Seed(1), {}).parts
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 

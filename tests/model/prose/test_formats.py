@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from mockserver.core.seed import Seed
 from mockserver.model.form import finish_answer, write_list
 from mockserver.model.orders import Request, choose, compute, decide, dictate, obey, rate
-from mockserver.model.prose import topic
+from mockserver.model.prose import read_topic
 
 
 def made(make: Callable[[Request, Random], str | None], text: str, rules: str = "", seed: int = 0) -> str | None:
-    return make(Request(text, rules, topic(text)), Seed(seed).stream("x"))
+    return make(Request(text, rules, read_topic(text)), Seed(seed).stream("x"))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_no_list(text: str) -> None:
     ],
 )
 def test_an_answer_is_no_longer_than_ordered(order: str, formed: str) -> None:
-    asked = Request(f"Describe it {order}", "", topic("Describe it"))
+    asked = Request(f"Describe it {order}", "", read_topic("Describe it"))
     assert finish_answer("Rain falls. Snow too. Hail.", asked, Seed(0).stream("x")) == formed
 
 
@@ -197,7 +197,7 @@ def test_an_answer_is_no_longer_than_ordered(order: str, formed: str) -> None:
     ],
 )
 def test_tags(order: str, answer: str) -> None:
-    asked = Request("Tell me about tea", order, topic("Tell me about tea"))
+    asked = Request("Tell me about tea", order, read_topic("Tell me about tea"))
     assert finish_answer("Tea.", asked, Seed(0).stream("x")) == answer
 
 
@@ -244,6 +244,6 @@ def test_what_is_no_sum(text: str) -> None:
 
 def test_the_words_of_a_manual_are_no_cases() -> None:
     rules = 'If it rains, reply "WET".{} Otherwise, if it is dry, reply "DRY".'
-    asked = Request("It rains.", rules.format(""), topic("It rains."))
+    asked = Request("It rains.", rules.format(""), read_topic("It rains."))
     assert decide(asked) == "WET"
     assert decide(replace(asked, rules=rules.format(" Keep it clean." * 200))) is None

@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.model.passages import describe_results, find_passage, list_result_texts
-from mockserver.model.prose import topic
+from mockserver.model.prose import read_topic
 
 TOWER = "The tower of Pisa is 56 metres tall. It was begun in 1173. Tickets cost 20 euros."
 SHOP = "You are the clerk of Brown's. Our shop opens at 9. Refunds take 14 days. Always greet Rome politely."
@@ -18,7 +18,7 @@ ROLES = {"S": "system", "U": "user", "A": "assistant", "T": "tool"}
 def answer(*turns: str) -> str | None:
     messages = tuple(Message(ROLES[turn[0]], turn[2:]) for turn in turns)
     asked = next(message.text for message in reversed(messages) if message.role == "user")
-    return find_passage(Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=messages), topic(asked))
+    return find_passage(Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=messages), read_topic(asked))
 
 
 @pytest.mark.parametrize(

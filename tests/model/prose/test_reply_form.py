@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
-from mockserver.model.form import without_form
+from mockserver.model.auto import answer_as_model
+from mockserver.model.form import remove_form
 from tests.kit.calls import call
 
 TEXT = {"type": "string"}
@@ -41,10 +41,12 @@ def asked(*said: str | Message) -> Call:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_is_no_argument(form: str) -> None:
     for said in (f"What's the weather in Oslo? {form}", f"{form}\nWhat's the weather in Oslo?"):
-        made = [part.call for part in auto(asked(said), Seed(1), {}).parts if isinstance(part, ToolUse)]
+        made = [part.call for part in answer_as_model(asked(said), Seed(1), {}).parts if isinstance(part, ToolUse)]
         assert [(one.name, json.loads(one.arguments)) for one in made] == [("get_weather", {"city": "Oslo"})]
         done = Message("assistant", tool_calls=(ToolCall("1", "get_weather", '{"city": "Oslo"}'),))
-        answer = auto(asked(said, done, Message("tool", '{"temp": 12}', tool_call_id="1")), Seed(1), {}).parts
+        answer = answer_as_model(
+            asked(said, done, Message("tool", '{"temp": 12}', tool_call_id="1")), Seed(1), {}
+        ).parts
         assert all(isinstance(part, Text) for part in answer)
 
 
@@ -61,20 +63,20 @@ def test_a_form_is_no_argument(form: str) -> None:
     ],
 )
 def test_requests_stay(said: str) -> None:
-    assert without_form(asked(said)).last_user == said
+    assert remove_form(asked(said)).last_user == said
 
 
 def test_a_text_that_is_all_form_keeps_what_it_asks_for() -> None:
-    assert without_form(asked("Respond in JSON with the weather in Oslo")).last_user.strip() == (
+    assert remove_form(asked("Respond in JSON with the weather in Oslo")).last_user.strip() == (
         "with the weather in Oslo"
     )
-    assert without_form(asked("Answer in one word.")).last_user == "Answer in one word."
+    assert remove_form(asked("Answer in one word.")).last_user == "Answer in one word."
 
 
 def test_json_takes_numbers_of_results() -> None:
     done = Message("assistant", tool_calls=(ToolCall("1", "get_weather", '{"city": "Oslo"}'),))
     result = Message("tool", '{"temp": 12, "code": 7}', tool_call_id="1")
     said = "What's the weather in Oslo? Respond as JSON with keys city, temp and code (string)."
-    (part,) = auto(asked(said, done, result), Seed(1), {}).parts
+    (part,) = answer_as_model(asked(said, done, result), Seed(1), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == {"city": "Oslo", "temp": 12, "code": "7"}

@@ -16,18 +16,18 @@ from mockserver.model.prose import (
     Topic,
     echo,
     find_topic,
-    languages,
-    lorem,
     make_reasoning,
-    markdown,
-    prose,
-    sentence_of,
-    sentences,
+    parse_sentence,
+    read_languages,
+    read_topic,
     spend_reasoning,
-    topic,
-    words,
+    write_lorem,
+    write_markdown,
+    write_prose,
+    write_sentences,
+    write_words,
 )
-from mockserver.model.vocabulary import english, word_lists
+from mockserver.model.vocabulary import read_english, read_word_lists
 from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
@@ -51,27 +51,27 @@ LATIN = (
 
 
 def test_pinned_texts() -> None:
-    assert written(prose, {"tokens": 1}) == "I see. Here timing is a good place to begin."
-    assert written(prose, {"tokens": 1}, messages=TEA) == "When it comes to green tea, timing matters most."
-    assert written(lorem, {"tokens": 1}) == LATIN
-    assert written(words, {"tokens": 4}) == "season style political drug"
+    assert written(write_prose, {"tokens": 1}) == "I see. Here timing is a good place to begin."
+    assert written(write_prose, {"tokens": 1}, messages=TEA) == "When it comes to green tea, timing matters most."
+    assert written(write_lorem, {"tokens": 1}) == LATIN
+    assert written(write_words, {"tokens": 4}) == "season style political drug"
 
 
-@pytest.mark.parametrize("generator", [prose, lorem])
+@pytest.mark.parametrize("generator", [write_prose, write_lorem])
 def test_it_is_made_of_sentences(generator: Any) -> None:
     for seed in range(20):
         assert SENTENCES.fullmatch(written(generator, {"tokens": 300}, seed))
 
 
 def test_natural_length() -> None:
-    lengths = [count(written(prose, seed=seed)) for seed in range(200)]
+    lengths = [count(written(write_prose, seed=seed)) for seed in range(200)]
     assert 20 <= min(lengths) < 30
     assert 70 < max(lengths) < 110
 
 
 def test_what_is_asked_of_a_length() -> None:
     def usual(**more: Any) -> float:
-        return sum(count(written(prose, seed=seed, messages=TEA, **more)) for seed in range(50)) / 50
+        return sum(count(written(write_prose, seed=seed, messages=TEA, **more)) for seed in range(50)) / 50
 
     assert usual(verbosity="low") < 0.8 * usual() < usual() < 0.7 * usual(verbosity="high")
     assert usual(effort="minimal") < usual() < usual(effort="high")
@@ -80,14 +80,14 @@ def test_what_is_asked_of_a_length() -> None:
 
 def test_it_is_about_the_subject() -> None:
     for seed in range(20):
-        assert "green tea" in written(prose, seed=seed, messages=TEA).lower()
+        assert "green tea" in written(write_prose, seed=seed, messages=TEA).lower()
         german = (Message("user", "Erzähl mir etwas über grünen Tee"),)
-        assert "“grünen Tee”" in written(prose, seed=seed, messages=german)
+        assert "“grünen Tee”" in written(write_prose, seed=seed, messages=german)
 
 
 def test_a_language_may_be_ordered() -> None:
     told = (Message("system", "Answer in German."), *TEA)
-    assert "“green tea”" in written(prose, messages=told)
+    assert "“green tea”" in written(write_prose, messages=told)
     assert call(messages=told).system == "Answer in German."
     assert find_topic(call(messages=told)).language == "de"
 
@@ -95,34 +95,34 @@ def test_a_language_may_be_ordered() -> None:
 def test_a_prompt_that_is_no_order_is_gone_on_from() -> None:
     begun = Prompt("Once upon a time", ("Once", " upon", " a", " time"))
     for seed in range(10):
-        text = written(prose, seed=seed, prompts=(begun,))
+        text = written(write_prose, seed=seed, prompts=(begun,))
         assert text.startswith(" ")
         assert "a time" not in text
         assert text[1].islower()
     ended = Prompt("The sea is wide. ", ("The", " sea", " is", " wide", ". "))
-    assert written(prose, prompts=(ended,))[0].isupper()
+    assert written(write_prose, prompts=(ended,))[0].isupper()
 
 
 @pytest.mark.parametrize("tokens", [1, 40, 500, 3000])
-@pytest.mark.parametrize("generator", [prose, lorem, words])
+@pytest.mark.parametrize("generator", [write_prose, write_lorem, write_words])
 def test_a_length_is_reached_within_a_sentence(generator: Any, tokens: int) -> None:
-    longest = 5 if generator is words else 60
+    longest = 5 if generator is write_words else 60
     assert tokens <= count(written(generator, {"tokens": tokens})) < tokens + longest
 
 
 def test_the_request_s_limit_is_kept_where_a_sentence_fits() -> None:
     for seed in range(50):
-        text = written(prose, seed=seed, max_tokens=30)
+        text = written(write_prose, seed=seed, max_tokens=30)
         assert SENTENCES.fullmatch(text)
         assert count(text) <= 30
-    assert SENTENCES.fullmatch(written(prose, max_tokens=1))
-    assert count(written(prose, {"tokens": 50}, max_tokens=10)) >= 50
+    assert SENTENCES.fullmatch(written(write_prose, max_tokens=1))
+    assert count(written(write_prose, {"tokens": 50}, max_tokens=10)) >= 50
 
 
 @pytest.mark.parametrize("tokens", [0, -1, 1.5, True, "many", None, 10**9])
 def test_a_length_that_cannot_be(tokens: Any) -> None:
     with pytest.raises(Failure, match=re.escape(f"generate: tokens must be a number from 1 to 100000, not {tokens!r}")):
-        written(prose, {"tokens": tokens})
+        written(write_prose, {"tokens": tokens})
 
 
 def test_echo() -> None:
@@ -131,7 +131,7 @@ def test_echo() -> None:
 
 
 def test_markdown_has_everything() -> None:
-    text = written(markdown, {"tokens": 300}, messages=TEA)
+    text = written(write_markdown, {"tokens": 300}, messages=TEA)
     assert text.startswith("# Green tea\n\n")
     for sign in (
         "\n## ",
@@ -148,12 +148,12 @@ def test_markdown_has_everything() -> None:
 
 @pytest.mark.parametrize("tokens", [20, 100, 1000])
 def test_markdown_is_about_as_long_as_asked(tokens: int) -> None:
-    assert tokens <= count(written(markdown, {"tokens": tokens}, messages=TEA)) < tokens + 100
+    assert tokens <= count(written(write_markdown, {"tokens": tokens}, messages=TEA)) < tokens + 100
 
 
 def test_markdown_without_a_length_or_a_subject() -> None:
-    assert 200 <= count(written(markdown)) < 300
-    assert written(markdown).startswith("# A short document\n")
+    assert 200 <= count(written(write_markdown)) < 300
+    assert written(write_markdown).startswith("# A short document\n")
 
 
 SEED = Seed(3)
@@ -198,22 +198,22 @@ def test_without_a_limit_nothing_changes() -> None:
 
 
 def said(text: str, number: int, seed: int = 0) -> list[str]:
-    return list(islice(sentences(topic(text), Seed(seed).stream("test")), number))
+    return list(islice(write_sentences(read_topic(text), Seed(seed).stream("test")), number))
 
 
-@pytest.mark.parametrize("kind", sorted(word_lists("english")["openers"]))
+@pytest.mark.parametrize("kind", sorted(read_word_lists("english")["openers"]))
 def test_every_sentence_can_be_said(kind: str) -> None:
     speaker = Speaker(Topic("x", "en", kind, "boats", "row", "why do boats float", ("boats",)), Seed(0).stream(kind))
-    for sentence in (*english(kind, "openers"), *english("middles"), *english("thoughts")):
+    for sentence in (*read_english(kind, "openers"), *read_english("middles"), *read_english("thoughts")):
         for _ in range(10):
-            made, tokens = next(speaker.speak(sentence_of(sentence)))
+            made, tokens = next(speaker.speak(parse_sentence(sentence)))
             assert "%" not in made
             assert made[0].isupper()
             assert tokens == count(made) == count(f" {made}")
 
 
 def test_each_aspect_is_one_token() -> None:
-    assert {count(f"of {aspect} and") for aspect in english("aspects")} == {3}
+    assert {count(f"of {aspect} and") for aspect in read_english("aspects")} == {3}
 
 
 @pytest.mark.parametrize(
@@ -225,12 +225,12 @@ def test_the_tokens_of_sentences_are_those_of_the_whole(subject: str) -> None:
         assert tokens in (0, count(text))
 
 
-@pytest.mark.parametrize("code", sorted(set(languages()) - {"en"}))
+@pytest.mark.parametrize("code", sorted(set(read_languages()) - {"en"}))
 def test_every_language_speaks(code: str) -> None:
-    made = list(islice(sentences(Topic("x", code, "tell", "Rome"), Seed(0).stream(code)), 30))
+    made = list(islice(write_sentences(Topic("x", code, "tell", "Rome"), Seed(0).stream(code)), 30))
     assert "“Rome”" in made[0]
     assert len(set(made)) == 30
-    assert all(sentence.endswith(languages()[code].get("full_stop", ".")) for sentence in made)
+    assert all(sentence.endswith(read_languages()[code].get("full_stop", ".")) for sentence in made)
 
 
 def test_the_first_sentence_answers_the_question() -> None:
@@ -242,7 +242,7 @@ def test_the_first_sentence_answers_the_question() -> None:
 
 
 def test_no_sentence_comes_back_before_all_were_said() -> None:
-    made = said("Tell me about tea", 1 + len(english("middles")))[1:]
+    made = said("Tell me about tea", 1 + len(read_english("middles")))[1:]
     assert len(set(made)) == len(made)
 
 

@@ -4,14 +4,14 @@ import pytest
 
 from mockserver.model.prose import (
     UNSPACED,
-    content_words,
+    find_language,
+    find_requested_language,
     is_order,
-    language_of,
-    languages,
-    lexicon,
-    requested_language,
-    stop_words,
-    topic,
+    list_content_words,
+    read_languages,
+    read_lexicon,
+    read_stop_words,
+    read_topic,
 )
 
 
@@ -42,23 +42,23 @@ from mockserver.model.prose import (
     ],
 )
 def test_subject(text: str, kind: str, subject: str, act: str) -> None:
-    found = topic(text)
+    found = read_topic(text)
     assert (found.kind, found.subject, found.act) == (kind, subject, act)
 
 
 def test_endless_words_are_no_subject() -> None:
-    assert content_words("x" * 9_000 + " boats", "en") == ("boats",)
+    assert list_content_words("x" * 9_000 + " boats", "en") == ("boats",)
 
 
 def test_language_of_the_answer() -> None:
-    assert topic("What is Rome?").language == "en"
-    assert topic("What is Rome?", "Answer in German.").language == "de"
-    assert topic("What is Rome? Answer in French.", "Answer in German.").language == "fr"
+    assert read_topic("What is Rome?").language == "en"
+    assert read_topic("What is Rome?", "Answer in German.").language == "de"
+    assert read_topic("What is Rome? Answer in French.", "Answer in German.").language == "fr"
 
 
 @pytest.mark.parametrize("piece", ['"', "(", " ", "a ", "\n", ".", "what ", "tell me ", "é", "什么", "please ", "1"])
 def test_no_text_is_too_odd(piece: str) -> None:
-    assert len(topic(piece * 300_000).subject) < 1000
+    assert len(read_topic(piece * 300_000).subject) < 1000
 
 
 def test_is_order() -> None:
@@ -67,10 +67,10 @@ def test_is_order() -> None:
 
 
 def test_content_words() -> None:
-    assert content_words("the cat and the hat and the cat", "en") == ("cat", "hat")
-    assert content_words("der Hut und die Katze", "de") == ("Hut", "Katze")
-    assert content_words("首都", "zh") == ("首都",)
-    assert content_words("", "zh") == ()
+    assert list_content_words("the cat and the hat and the cat", "en") == ("cat", "hat")
+    assert list_content_words("der Hut und die Katze", "de") == ("Hut", "Katze")
+    assert list_content_words("首都", "zh") == ("首都",)
+    assert list_content_words("", "zh") == ()
 
 
 TEXTS = [
@@ -112,7 +112,7 @@ TEXTS = [
 
 @pytest.mark.parametrize(("code", "text"), TEXTS)
 def test_language_of(code: str, text: str) -> None:
-    assert language_of(text) == code
+    assert find_language(text) == code
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_language_of(code: str, text: str) -> None:
     ],
 )
 def test_requested_language(code: str | None, text: str) -> None:
-    assert requested_language(text) == code
+    assert find_requested_language(text) == code
 
 
 def test_every_language_has_a_name_and_words() -> None:
-    for code, language in languages().items():
+    for code, language in read_languages().items():
         assert language["names"]
-        assert stop_words(code)
-        assert len(lexicon(code)) > 20
-    assert set(languages()) == {code for code, _ in TEXTS} | {"az", "fil"}
-    assert set(languages()) >= UNSPACED
+        assert read_stop_words(code)
+        assert len(read_lexicon(code)) > 20
+    assert set(read_languages()) == {code for code, _ in TEXTS} | {"az", "fil"}
+    assert set(read_languages()) >= UNSPACED

@@ -9,7 +9,7 @@ from weakref import ref
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.schema.document import MAX_COST, SchemaDocument, UnsatisfiableError
 from mockserver.model.schema.generator import Attempt
 from mockserver.model.schema.shape import CACHE, CompiledSchema, compile_schema
@@ -102,7 +102,7 @@ def test_a_schema_that_is_dropped_is_gone_without_a_search_for_circles() -> None
     gone = ref(compiled)
     gc.disable()
     try:
-        Attempt(compiled, Seed(1), mentions("a: b"), work=1_000).make_root()
+        Attempt(compiled, Seed(1), find_mentions("a: b"), work=1_000).make_root()
         del compiled
         assert gone() is None
     finally:

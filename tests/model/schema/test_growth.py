@@ -12,14 +12,14 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model import schema
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.schema import generate_instance
 from mockserver.model.schema.document import SchemaDocument, ValidationCost
 from mockserver.model.schema.shape import CACHE, compile_schema
 from tests.model.test_growth import steps
 
 Wrap = Callable[[Any], Any]
-SAID = mentions('Set a to "Oslo" and b to 42 for Ada Lovelace, with c and d')
+SAID = find_mentions('Set a to "Oslo" and b to 42 for Ada Lovelace, with c and d')
 ANY: Any = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 # What each definition makes of a reference to the next one.
 DOUBLING: Mapping[str, Wrap] = {
@@ -182,7 +182,7 @@ def test_ordinary_schemas_are_answered() -> None:
     names = {f"x{at}": {"pattern": r"^(?!-)[\w-]{1,63}(?<!-)(\.[\w-]{1,63})*$"} for at in range(60)}
     for number in range(20):
         assert isinstance(generate_instance({"anyOf": options}, Seed(number)), dict)
-    assert generate_instance({"type": "object", "properties": names}, Seed(1), mentions("")) is not None
+    assert generate_instance({"type": "object", "properties": names}, Seed(1), find_mentions("")) is not None
 
 
 def test_the_cost_of_a_schema_is_the_same_whatever_was_asked_before() -> None:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.auto import auto
-from mockserver.model.reply import schema
+from mockserver.model.arguments import Mentions, find_mentions
+from mockserver.model.auto import answer_as_model
+from mockserver.model.reply import write_instance
 from mockserver.model.schema import generate_instance
 from tests.kit.calls import call
 
@@ -44,7 +44,7 @@ CITY: Any = {"type": "object", "properties": {"city": {"type": "string"}, "days"
 
 def test_a_gap_of_an_example_is_no_value() -> None:
     reason: Any = {"type": "object", "properties": {"reason": {"type": "string"}}, "required": ["reason"]}
-    said = mentions('Judge it. Example JSON:\n{"reason": "<your_reason>"}')
+    said = find_mentions('Judge it. Example JSON:\n{"reason": "<your_reason>"}')
     assert "your_reason" not in generate_instance(reason, Seed(1), said)["reason"]
 
 
@@ -146,8 +146,11 @@ def test_a_nullable_object_takes_what_the_prompt_says_of_it() -> None:
         "required": ["name", "age"],
     }
     maybe = {"type": "object", "properties": {"result": {"anyOf": [person, {"type": "null"}], "default": None}}}
-    assert generate_instance(maybe, Seed(1), mentions("Sara is 41 years old."))["result"] == {"name": "Sara", "age": 41}
-    assert generate_instance(maybe, Seed(1), mentions("Unknown.")).get("result") is None
+    assert generate_instance(maybe, Seed(1), find_mentions("Sara is 41 years old."))["result"] == {
+        "name": "Sara",
+        "age": 41,
+    }
+    assert generate_instance(maybe, Seed(1), find_mentions("Unknown.")).get("result") is None
 
 
 def test_a_list_of_objects_leaves_the_rest_to_what_stands_beside_it() -> None:
@@ -161,7 +164,9 @@ def test_a_list_of_objects_leaves_the_rest_to_what_stands_beside_it() -> None:
         "properties": {"place": {"type": "string"}, "crops": {"type": "array", "items": item}},
         "required": ["place", "crops"],
     }
-    made = generate_instance(schema, Seed(1), mentions("The farm in Iowa sold 1200 tons of corn and 800 tons of soy."))
+    made = generate_instance(
+        schema, Seed(1), find_mentions("The farm in Iowa sold 1200 tons of corn and 800 tons of soy.")
+    )
     assert made == {"place": "Iowa", "crops": [{"crop": "corn", "tons": 1200}, {"crop": "soy", "tons": 800}]}
 
 
@@ -169,20 +174,20 @@ def test_a_prompt_that_fills_one_item_wants_no_others() -> None:
     person = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
     schema = {"type": "object", "properties": {"users": {"type": "array", "items": person}}, "required": ["users"]}
     for seed in range(5):
-        assert generate_instance(schema, Seed(seed), mentions("Ann is 30 years old")) == {
+        assert generate_instance(schema, Seed(seed), find_mentions("Ann is 30 years old")) == {
             "users": [{"name": "Ann", "age": 30}]
         }
-        assert len(generate_instance(schema, Seed(seed), mentions("Invent 4 users"))["users"]) == 4
+        assert len(generate_instance(schema, Seed(seed), find_mentions("Invent 4 users"))["users"]) == 4
 
 
 def test_optional_properties_that_nobody_mentions_are_left_out() -> None:
     properties = {"title": {"type": "string"}, "start": {"type": "string", "format": "date"}}
     optional = {"type": "object", "properties": properties}
     for seed in range(5):
-        found = generate_instance({**optional, "required": ["title"]}, Seed(seed), mentions("Meet at noon"))
+        found = generate_instance({**optional, "required": ["title"]}, Seed(seed), find_mentions("Meet at noon"))
         assert list(found) == ["title"]
-        assert generate_instance(optional, Seed(seed), replace(mentions("Do it"), sparse=True)) == {}
-    assert any(generate_instance(optional, Seed(seed), mentions("Do it")) for seed in range(5))
+        assert generate_instance(optional, Seed(seed), replace(find_mentions("Do it"), sparse=True)) == {}
+    assert any(generate_instance(optional, Seed(seed), find_mentions("Do it")) for seed in range(5))
 
 
 ADA = {
@@ -205,10 +210,10 @@ ADA = {
     ],
 )
 def test_what_the_prompt_does_not_say_is_null_where_it_may_be(said: str, email: Json, age: Json) -> None:
-    (part,) = schema(call(said, schema=ADA), Seed(1), {}).parts
+    (part,) = write_instance(call(said, schema=ADA), Seed(1), {}).parts
     assert isinstance(part, Text)
     assert loads(part.text) == {"name": "Ada Lovelace", "email": email, "age": age}
-    (part,) = schema(call("Make up a person.", schema=ADA), Seed(1), {}).parts
+    (part,) = write_instance(call("Make up a person.", schema=ADA), Seed(1), {}).parts
     assert isinstance(part, Text)
     assert None not in loads(part.text).values()
 
@@ -225,16 +230,16 @@ def test_a_number_of_items_is_no_item(prompt: str, name: str, count: int) -> Non
     texts = {"type": "array", "items": {"type": "string"}}
     schema = {"type": "object", "properties": {name: texts}, "required": [name]}
     for seed in range(5):
-        listed = generate_instance(schema, Seed(seed), mentions(prompt))[name]
+        listed = generate_instance(schema, Seed(seed), find_mentions(prompt))[name]
         assert len({*listed}) == len(listed) == count
-        assert len(generate_instance(texts, Seed(seed), mentions(prompt))) == count
+        assert len(generate_instance(texts, Seed(seed), find_mentions(prompt))) == count
         assert not {"3", "three", "five", name} & {*listed}
 
 
 def test_a_number_before_what_is_listed() -> None:
     texts = {"type": "array", "items": {"type": "string"}}
     schema = {"type": "object", "properties": {"tags": texts}, "required": ["tags"]}
-    assert generate_instance(schema, Seed(1), mentions("Use these 3 tags: red, green, blue"))["tags"] == [
+    assert generate_instance(schema, Seed(1), find_mentions("Use these 3 tags: red, green, blue"))["tags"] == [
         "red",
         "green",
         "blue",
@@ -249,6 +254,6 @@ def test_once_work_was_done_the_answer_comes_before_more_work() -> None:
     prompt = (
         "What is the tallest hill?\nYou have done the following steps:\n[('look it up', 'Rysy')]\nUpdate your plan."
     )
-    (part,) = auto(call(prompt, response_format="json_schema", schema=schema), Seed(0), {}).parts
+    (part,) = answer_as_model(call(prompt, response_format="json_schema", schema=schema), Seed(0), {}).parts
     assert isinstance(part, Text)
     assert loads(part.text)["action"].keys() == {"response"}

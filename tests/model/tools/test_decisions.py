@@ -9,7 +9,7 @@ from mockserver.core.call import Message, Tool
 from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from mockserver.model.listed_options import choose_speaker, choose_values, find_colleague, list_options
 from tests.kit.calls import call
 
@@ -45,7 +45,7 @@ def test_every_worker_that_the_request_names_works_once(end: str) -> None:
     messages = [Message("user", "Book a flight to Rome and a hotel there")]
     seen = []
     while not seen or (seen[-1] != end and len(seen) < 9):
-        (part,) = auto(call(*messages, response_format="json_schema", schema=schema), Seed(1), {}).parts
+        (part,) = answer_as_model(call(*messages, response_format="json_schema", schema=schema), Seed(1), {}).parts
         assert isinstance(part, Text)
         seen.append(json.loads(part.text)["next"])
         messages += [Message("assistant", part.text), Message("user", "Booked.")]
@@ -114,7 +114,7 @@ def test_workers_in_words() -> None:
 )
 def test_a_label_is_chosen_by_what_it_is_meant_for(text: str, label: str) -> None:
     schema = route("technical", "billing", "account", name="category")
-    (part,) = auto(call(text, response_format="json_schema", schema=schema), Seed(1), {}).parts
+    (part,) = answer_as_model(call(text, response_format="json_schema", schema=schema), Seed(1), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == {"category": label}
 

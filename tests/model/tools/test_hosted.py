@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item, Text
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import mentions
-from mockserver.model.auto import auto
+from mockserver.model.arguments import find_mentions
+from mockserver.model.auto import answer_as_model
 from mockserver.model.hosted import limit_to_choice, list_allowed, make_hosted_use, write_free_text
 from mockserver.wire.responses import ResponseOptions, make_hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
@@ -54,13 +54,16 @@ def test_searches_are_for_what_is_asked(kind: str, text: str, query: str) -> Non
     [
         ("What happened in San Francisco last week?", True),
         ("What's the latest on the Mars mission?", True),
+        ("Who won the Euro 2024?", True),
         ("What is the capital of France?", False),
         ("Hi!", False),
     ],
 )
 def test_what_is_new_is_searched_and_the_answer_names_its_source(text: str, searches: bool) -> None:
     offered = Tool("web_search", kind="web_search", options={"type": "web_search"})
-    *uses, answer = auto(replace(call(text, tool_choice=ToolChoice("auto")), tools=(offered,)), Seed(1), {}).parts
+    *uses, answer = answer_as_model(
+        replace(call(text, tool_choice=ToolChoice("auto")), tools=(offered,)), Seed(1), {}
+    ).parts
     assert [use.kind for use in uses if isinstance(use, Item)] == ["web_search_call"] * searches
     assert isinstance(answer, Text)
     assert [note["type"] for note in answer.annotations] == ["url_citation"] * searches
@@ -84,6 +87,22 @@ def test_files_are_searched_and_the_dialect_says_what_is_found() -> None:
 def test_code_computes_what_is_asked(text: str, code: str) -> None:
     assert body("code_interpreter", text, container={"type": "auto"})["code"] == code
     compile(code, "code", "exec")
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("What is 12 * 13?", True),
+        ("Plot a sine wave", True),
+        ("Calculate the mean of these", True),
+        ("Explain this python code", False),
+        ("Write a poem about python", False),
+    ],
+)
+def test_code_is_run_for_what_it_is_good_for(text: str, runs: bool) -> None:
+    offered = Tool("code_interpreter", kind="code_interpreter", options={"type": "code_interpreter"})
+    parts = answer_as_model(replace(call(text, tool_choice=ToolChoice("auto")), tools=(offered,)), Seed(1), {}).parts
+    assert [part.kind for part in parts if isinstance(part, Item)] == ["code_interpreter_call"] * runs
 
 
 def test_images_are_as_they_are_wanted() -> None:
@@ -282,9 +301,9 @@ TOOL = Tool("run_code", kind="custom")
     ],
 )
 def test_it_is_what_was_said_for_it(said: str, text: str) -> None:
-    assert write_free_text(TOOL, mentions(said), Seed()) == text
+    assert write_free_text(TOOL, find_mentions(said), Seed()) == text
 
 
 def test_a_grammar_is_kept() -> None:
     ruled = Tool("pick", kind="custom", grammar=("regex", "red|green"))
-    assert write_free_text(ruled, mentions("make it green"), Seed()) == "green"
+    assert write_free_text(ruled, find_mentions("make it green"), Seed()) == "green"

@@ -12,8 +12,8 @@ from mockserver.model.tool_uses import (
     find_earlier_call,
     find_ending_tools,
     find_pending_calls,
+    have_same_meaning,
     read_instructions,
-    same_arguments,
 )
 from tests.kit.calls import call
 
@@ -81,7 +81,7 @@ def test_what_ends_a_turn_comes_last_and_only_when_ordered() -> None:
     ],
 )
 def test_arguments_are_the_same_by_what_they_mean(one: str, other: str, equal: bool) -> None:
-    assert same_arguments(one, other) is equal
+    assert have_same_meaning(one, other) is equal
 
 
 def test_a_call_is_known_that_was_made_in_any_turn() -> None:

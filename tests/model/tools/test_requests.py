@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.auto import auto
+from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 
 
@@ -30,13 +30,15 @@ STOCK = tool("get_stock_price", "Get the current price of a stock", ticker="stri
 MEMORY = tool("save_memory", "Save a fact about the user", fact="string")
 HOTELS = tool("search_hotels", "Search hotels", city="string", max_price="number", nights="integer", check_in="string")
 ORDER = tool("get_order", "Get an order", order_id="integer")
+ADD = tool("add_two_numbers", "Add two numbers", a="integer", b="integer")
+CALCULATOR = tool("calculator", "Evaluate a math expression", expression="string")
 
 
 def calls(prompt: str, *tools: Tool, later: tuple[Message, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
     rules, _, said = prompt.rpartition(" ¦ ")
     messages = [Message("system", rules)] if rules else []
     asked = call(*messages, Message("user", said), *later, tool_choice=ToolChoice("auto"))
-    parts = auto(replace(asked, tools=tools), Seed("5"), {}).parts
+    parts = answer_as_model(replace(asked, tools=tools), Seed("5"), {}).parts
     return [(part.call.name, json.loads(part.call.arguments)) for part in parts if isinstance(part, ToolUse)]
 
 
@@ -69,6 +71,9 @@ RAG = "You have access to a tool that retrieves context from a blog post. Use th
         ("Look for flights from Rome to Oslo on 2026-05-04 and book whichever is cheapest for Bob", [FLIGHTS, BOOK],
          {"origin": "Rome", "destination": "Oslo"}),
         ("Remember that I like tea", [MEMORY], {"fact": "like tea"}),
+        ("What is three plus one?", [ADD], {"a": "3", "b": "1"}),
+        ("What is 3 plus 4?", [CALCULATOR], {"expression": "3 + 4"}),
+        ("What is 12% of 80?", [CALCULATOR], {"expression": "12 / 100 * 80"}),
         ("Find a hotel in Rome under 120 euros for 3 nights from May 4", [HOTELS],
          {"city": "Rome", "max_price": "120", "nights": "3", "check_in": "05-04"}),
     ],
@@ -112,7 +117,7 @@ def test_a_final_answer_takes_its_values_from_the_results() -> None:
     properties = {"origin": {"type": "string"}, "destination": {"type": "string"}, "price": {"type": "number"}}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     asked = call(Message("user", "Plan a trip"), *SEARCHED, response_format="json_schema", schema=schema)
-    (part,) = auto(asked, Seed("1"), {}).parts
+    (part,) = answer_as_model(asked, Seed("1"), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == {"origin": "Berlin", "destination": "Lisbon", "price": 120}
 
@@ -127,7 +132,7 @@ def test_a_final_answer_takes_its_values_from_the_results() -> None:
 def test_values_of_an_answer(said: str, values: dict[str, Any]) -> None:
     kinds = {name: {"type": "string" if isinstance(value, str) else "number"} for name, value in values.items()}
     schema = {"type": "object", "properties": kinds, "required": list(values)}
-    (part,) = auto(call(said, response_format="json_schema", schema=schema), Seed("1"), {}).parts
+    (part,) = answer_as_model(call(said, response_format="json_schema", schema=schema), Seed("1"), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == values
 

@@ -23,7 +23,7 @@ from mockserver.testing.clock import Clock
 from mockserver.testing.transport import Transport
 from tests.kit.entrances import ByAsgi, Request
 from tests.kit.local import local
-from tests.kit.raw import PATIENCE, Raw, chunked, post
+from tests.kit.raw import PATIENCE, Raw, post, write_chunked
 from tests.kit.relaying import relaying
 from tests.kit.sockets import socket as websocket
 
@@ -90,7 +90,7 @@ ASKED = {
     "no HTTP": b"GET / HTTP/9\r\n\r\n",
     "a bad header": b"GET /v1/models HTTP/1.1\r\nhost : x\r\n\r\n",
     "a bad chunk": post(b"zz\r\n", "transfer-encoding: chunked"),
-    "chunks": post(chunked(write("hello")), "transfer-encoding: chunked"),
+    "chunks": post(write_chunked(write("hello")), "transfer-encoding: chunked"),
     "HTTP/1.0": chat("hello").replace(b"HTTP/1.1", b"HTTP/1.0"),
     "an embedding": post(b'{"model":"text-embedding-3-small","input":"x"}', path="/v1/embeddings"),
     "a tool of MCP": call_tool("read"),

@@ -143,7 +143,7 @@ class Limiter:
             return
         admission = await self.store.enter(namespace, draws, Limits())
         if admission.result == "empty":
-            failure = _refuse(buckets, 0, admission.waits, rate_headers)
+            failure = _make_refusal(buckets, 0, admission.waits, rate_headers=rate_headers)
             raise failure.changed(details={**failure.details, "model": "WebSocket connections"})
 
 
@@ -251,7 +251,7 @@ class Reservation(Struct):
         if entry.result == "no_room":
             raise Failure("overloaded")
         if entry.result == "empty":
-            raise _refuse(buckets, tokens, entry.waits, self.rate_headers)
+            raise _make_refusal(buckets, tokens, entry.waits, rate_headers=self.rate_headers)
         self._place = entry.place
         self._buckets = buckets
         self._tokens = tokens
@@ -300,7 +300,7 @@ class Reservation(Struct):
             self._place = None
 
 
-def _refuse(buckets: Buckets, tokens: int, waits: Waits, rate_headers: RateHeaders) -> Failure:
+def _make_refusal(buckets: Buckets, tokens: int, waits: Waits, *, rate_headers: RateHeaders) -> Failure:
     """Return the failure of a request for so many tokens for which too little is left."""
     headers = tuple(rate_headers(buckets.find_standings(waits)))
     for bucket in buckets.tokens:

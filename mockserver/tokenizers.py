@@ -56,7 +56,7 @@ class Exact:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._remembered = lru_cache(maxsize=_BLOCKS)(self._fresh)
+        self._remembered = lru_cache(maxsize=_BLOCKS)(self._tokenize)
         self._whole: dict[int, Token] = {}  # tokens of whole characters, at most as many as the vocabulary has
         self._partial = lru_cache(maxsize=_PARTIAL)(Token)
 
@@ -64,44 +64,44 @@ class Exact:
         """The tokens of a text, each a Token."""
         if len(text) <= _BLOCK_LENGTH:
             return self._remembered(text)
-        return tuple(token for block in split_blocks(text) for token in self._block(block))
+        return tuple(token for block in split_blocks(text) for token in self._split_block(block))
 
     def count(self, text: str) -> int:
         """How many tokens a text has."""
         if len(text) <= _BLOCK_LENGTH:
             return len(self._remembered(text))
         if len(text) > _WORTH_REMEMBERING:
-            return sum(len(self._numbers(block)) for block in split_blocks(text))
-        return sum(len(self._block(block)) for block in split_blocks(text))
+            return sum(len(self._encode(block)) for block in split_blocks(text))
+        return sum(len(self._split_block(block)) for block in split_blocks(text))
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """The tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
         decode = _decoder("replace").decode
         pieces = list[Token]()
         for number in numbers:
-            octets = self._bytes(number)
+            octets = self._find_bytes(number)
             text = decode(octets) if octets is not None else decode(b"", final=True) + make_placeholder(number)
             pieces.append(Token(text, number, make_placeholder(number).encode() if octets is None else octets))
         if rest := decode(b"", final=True):
             pieces[-1] = Token(pieces[-1] + rest, pieces[-1].number, pieces[-1].raw)
         return tuple(pieces)
 
-    def _block(self, block: str) -> tuple[Token, ...]:
-        return self._remembered(block) if len(block) <= _BLOCK_LENGTH else self._fresh(block)
+    def _split_block(self, block: str) -> tuple[Token, ...]:
+        return self._remembered(block) if len(block) <= _BLOCK_LENGTH else self._tokenize(block)
 
-    def _fresh(self, block: str) -> tuple[Token, ...]:
+    def _tokenize(self, block: str) -> tuple[Token, ...]:
         """The tokens of a block, as nobody remembers them."""
-        numbers = self._numbers(block)
+        numbers = self._encode(block)
         try:
             tokens = tuple([self._whole[number] for number in numbers])
         except KeyError:
-            tokens = tuple(self._learnt(numbers))
+            tokens = tuple(self._decode(numbers))
         return tokens if _SURROGATE.search(block) is None else tuple(_replace_texts(tokens, block))
 
-    def _numbers(self, block: str) -> list[int]:
+    def _encode(self, block: str) -> list[int]:
         return _load_encoding(self.name).encode_ordinary(_SURROGATE.sub(UNFINISHED, block))
 
-    def _learnt(self, numbers: Sequence[int]) -> Iterator[Token]:
+    def _decode(self, numbers: Sequence[int]) -> Iterator[Token]:
         """The tokens with these numbers; those that are whole by themselves are kept."""
         decode = _decoder("strict").decode
         for number in numbers:
@@ -112,7 +112,7 @@ class Exact:
             else:
                 yield self._partial(text, number, octets)
 
-    def _bytes(self, number: int) -> bytes | None:
+    def _find_bytes(self, number: int) -> bytes | None:
         try:
             return _load_encoding(self.name).decode_single_token_bytes(number)
         except (KeyError, OverflowError):

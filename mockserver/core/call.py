@@ -16,7 +16,7 @@ from mockserver.core.json import Json, try_parse, write_canonical
 from mockserver.core.kept_objects import ObjectView
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
 from mockserver.core.mcp_server import UPSTREAM, McpRequest, McpTool
-from mockserver.core.tokens import APPROX, Tokenizer
+from mockserver.core.tokens import APPROX, Tokenizer, count_part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
 CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
@@ -108,7 +108,7 @@ class Prompt(Struct, frozen=True, gc=False):
     numbers: tuple[int, ...] | None = None
     suffix: str | None = None
 
-    def tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def find_tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
 
     def count(self, tokenizer: Tokenizer) -> int:
@@ -129,7 +129,7 @@ class Page(Struct, frozen=True):
     backwards: bool = False
     before: str | None = None
 
-    def of(self, entries: Sequence[Entry], name: Callable[[Entry], str]) -> tuple[tuple[Entry, ...], bool]:
+    def select(self, entries: Sequence[Entry], name: Callable[[Entry], str]) -> tuple[tuple[Entry, ...], bool]:
         """Return the entries of this page, and whether there are others beyond it.
 
         Nothing is after an unknown name, or before it.
@@ -285,9 +285,7 @@ class Call(Struct, frozen=True, dict=True):
     batch: "tuple[Call | Exception, ...]" = ()  # what a batch asks for, or why it is refused
     custom_id: str = ""  # the name that the batch gives it of which it is a part
     tokenizer: Tokenizer = APPROX  # of the model
-    part_tokens: Callable[[Mapping[str, Json]], int] = (
-        count_part_tokens  # of an image, a file, ... as the provider counts
-    )
+    part_tokens: Callable[[Mapping[str, Json]], int] = count_part_tokens  # of an image, a file ... at the provider
     message_tokens: int = 3  # counted by the provider for each message, and for the conversation
     attempt: int = 1
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
@@ -420,7 +418,7 @@ class Call(Struct, frozen=True, dict=True):
         vars(other).update(vars(self))
         return other
 
-    def tool(self, name: str, namespace: str = "") -> Tool | None:
+    def find_tool(self, name: str, namespace: str = "") -> Tool | None:
         """Return the offered tool of a name; without a namespace, the first in any."""
         return next(iter(self.find_tools(name, namespace)), None)
 

@@ -44,7 +44,7 @@ class EventMessage(Struct, frozen=True):
         inner = _open_chunk(self.payload) if self.name == CHUNK else None
         return (self.payload if inner is None else inner[0]).decode("utf-8", "surrogateescape")
 
-    def with_text(self, text: str) -> "EventMessage":
+    def replace_text(self, text: str) -> "EventMessage":
         """Return the message with another payload; a chunk with other contents."""
         data = text.encode("utf-8", "surrogateescape")
         inner = _open_chunk(self.payload) if self.name == CHUNK else None

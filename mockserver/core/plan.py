@@ -81,7 +81,7 @@ class Timing(Struct, frozen=True):
     def at_once(self) -> bool:
         return not (self.first_token or self.per_token or self.total or self.prompt_per_1k)
 
-    def after(self, prompt: int) -> "Timing":
+    def add_prompt_delay(self, prompt: int) -> "Timing":
         if not self.prompt_per_1k:
             return self
         first = self.per_token if self.first_token is None else self.first_token
@@ -409,7 +409,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
         vars(failure).update(vars(self))
         return failure
 
-    def changed(self, **fields: object) -> "Failure":
+    def replace(self, **fields: object) -> "Failure":
         return Failure(**{**vars(self), **fields})
 
 

@@ -27,7 +27,7 @@ class Rate(Struct, frozen=True):
     def refill(self, amount: int) -> float:
         return amount * SECONDS[self.window] / self.limit
 
-    def standing(self, until_full: float) -> "Standing":
+    def compute_standing(self, until_full: float) -> "Standing":
         """What is left, in whole units, `until_full` seconds before everything is refilled."""
         # A hair more, because 3 times a third of a minute is not always a minute.
         limit = self.limit

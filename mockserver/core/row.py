@@ -176,7 +176,7 @@ class Row(Struct, eq=False):
         if self.unweighed > UNWEIGHED and self.kept and self.page is not None:
             self.page.weigh(self)
 
-    def empty(self) -> None:
+    def drop_contents(self) -> None:
         """Keep no more than counts: the journal has no more room for a row that is open."""
         self.unkept += sum(count_frames(data) for _, data in self.sent)
         self.pieces = []

@@ -30,7 +30,7 @@ class Random(random.Random):
     def __init__(self, value: int = 0) -> None:
         _seed(self, value)  # not by way of its base class, which looks at the type first
 
-    def below(self, bound: int) -> int:
+    def randbelow(self, bound: int) -> int:
         """Return what `randrange(bound)` does, but faster; `bound`: at least 1."""
         bits = bound.bit_length()
         number = self.getrandbits(bits)
@@ -50,7 +50,7 @@ class Seed(Struct, frozen=True):
             "\0".join((str(self.value), *labels)).encode("utf-8", "surrogatepass"), digest_size=size
         ).digest()
 
-    def drawer(self, prefix: str, alphabet: str, length: int, *labels: str) -> Callable[[str], str]:
+    def make_drawer(self, prefix: str, alphabet: str, length: int, *labels: str) -> Callable[[str], str]:
         """Return what draws identifiers for these labels and one more, as `alnum`, `base58` or `hex` do, but faster.
 
         `digits` are decimal ones; a `uuid` has 32 hex digits in five groups.
@@ -75,19 +75,19 @@ class Seed(Struct, frozen=True):
         """A seed of its own for these labels, whose streams nobody else draws from."""
         return Seed(int.from_bytes(self.digest("branch", *labels), "big"))
 
-    def fraction(self, *labels: str) -> float:
+    def draw_fraction(self, *labels: str) -> float:
         """A number from 0 up to, not including, 1."""
         return int.from_bytes(self.digest(*labels, size=7), "big") / (1 << 56)
 
-    def alnum(self, length: int, *labels: str) -> str:
+    def draw_alnum(self, length: int, *labels: str) -> str:
         """An identifier of `length` (up to 64) letters and digits."""
         return self.digest(*labels, size=64)[:length].translate(_ALNUM).decode("ascii")
 
-    def base58(self, length: int, *labels: str) -> str:
+    def draw_base58(self, length: int, *labels: str) -> str:
         """An identifier of `length` (up to 64) letters and digits that are not easily mistaken for each other."""
         return self.digest(*labels, size=64)[:length].translate(_BASE58).decode("ascii")
 
-    def hex(self, length: int, *labels: str) -> str:
+    def draw_hex(self, length: int, *labels: str) -> str:
         """An identifier of `length` (up to 128) hex digits."""
         return self.digest(*labels, size=64).hex()[:length]
 

@@ -31,7 +31,7 @@ class Counters(Protocol):
     async def count(self, namespace: str, name: str) -> int:
         """Add one to a counter that starts at 0 and is forgotten when many others were used since; return it."""
 
-    async def entries(self, namespace: str) -> Mapping[str, str]:
+    async def list_entries(self, namespace: str) -> Mapping[str, str]:
         """Return all counters, and the state under STATE."""
 
     async def set_state(self, namespace: str, state: str) -> None:
@@ -79,7 +79,7 @@ class ValueStore(Protocol[Value]):
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
         """Replace a value of this version; return False if it has another by now, or there is none."""
 
-    async def values(self, namespace: str) -> tuple[Value, ...]:
+    async def list_values(self, namespace: str) -> tuple[Value, ...]:
         """Return all values of a namespace, oldest first."""
 
     async def count(self, namespace: str) -> int:

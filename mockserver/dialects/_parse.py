@@ -279,8 +279,8 @@ def reword_unreadable(failure: Failure, bad_json: str, other_media: str) -> Fail
     """Return the failure to read a body in a provider's words: `bad_json` and what is wrong, or `other_media`."""
     message = failure.message or ""
     if message.startswith(BAD_JSON):
-        return failure.changed(message=bad_json + message.removeprefix(BAD_JSON))
-    return failure.changed(message=other_media) if message.startswith(OTHER_MEDIA) else failure
+        return failure.replace(message=bad_json + message.removeprefix(BAD_JSON))
+    return failure.replace(message=other_media) if message.startswith(OTHER_MEDIA) else failure
 
 
 def _explain_json_error(error: str, body: bytes) -> str:

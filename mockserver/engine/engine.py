@@ -73,7 +73,7 @@ class Engine(Struct, frozen=True, eq=False):
 
     async def explain(self, call: Call) -> str:
         """Explain why no rule answers a call."""
-        return explain_unmatched(self.rules, call, await self.counters.entries(call.http.namespace))
+        return explain_unmatched(self.rules, call, await self.counters.list_entries(call.http.namespace))
 
     def find_models(self, call: Call, made: Sequence[str] = ()) -> Models:
         """Return the model that a call asks for, or all: those of the settings or the dialect, and those `made`."""

@@ -132,7 +132,7 @@ class Memory(Struct, frozen=True):
         """Return the names of the models that jobs have made; `delete` that of the call's model."""
         namespace = call.http.namespace
         names = list[str]()
-        for kept in await self.store.values(namespace):
+        for kept in await self.store.list_values(namespace):
             if not isinstance(kept, KeptObject) or kept.gone or kept.dialect != call.dialect or not kept.made_model:
                 continue
             if not (delete and kept.made_model == call.model):
@@ -150,13 +150,13 @@ class Memory(Struct, frozen=True):
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
-            for stored in await self.store.values(call.http.namespace)
+            for stored in await self.store.list_values(call.http.namespace)
             if isinstance(stored, Stored) and not stored.gone
             if (stored.call.dialect, stored.call.operation) == (call.dialect, made_by)
             if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]
-        return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
+        return Listing(*call.page.select(fitting, lambda stored: stored.answer.id))
 
 
 def _strip(http: HttpRequest) -> HttpRequest:

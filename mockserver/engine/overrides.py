@@ -37,7 +37,10 @@ async def select_faults(engine: Engine, call: Call, rule: Rule, stated: RuleAnsw
 async def _applies(engine: Engine, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
     chance = spec.probability
     label = f"{rule} {spec.label}"
-    if chance is not None and engine.policy.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
+    if (
+        chance is not None
+        and engine.policy.seed.draw_fraction("fault", label, call.fingerprint, str(attempt)) >= chance
+    ):
         return False
     if spec.times is None:
         return True

@@ -148,7 +148,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         return self._draw_id(shape, "id", self.mark if self.unique_ids else "")
 
     def _draw_id(self, shape: IdShape, purpose: str, mark: str) -> str:
-        draw = self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)
+        draw = self.seed.make_drawer(shape.prefix, shape.alphabet, shape.length, purpose)
         return draw(self.call.fingerprint + mark)
 
     def refuse_statuses(self) -> None:
@@ -168,7 +168,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         wanted = (self.call.dialect, made_by, owner)
         return [
             each
-            for each in await self.store.values(self._namespace)
+            for each in await self.store.list_values(self._namespace)
             if isinstance(each, KeptObject) and not each.gone and (each.dialect, each.made_by, each.owner) == wanted
         ]
 

@@ -54,7 +54,7 @@ class Picture(Struct, frozen=True):
         ground, ink = (Color(*[int(part * share) for part in color]) for color in (self.ground, self.ink))
         return replace(self, ground=ground, ink=ink)
 
-    def lines(self) -> Iterator[int]:
+    def list_lines(self) -> Iterator[int]:
         """Yield the tiles of each line of pixels."""
         for line in range(self.height):
             yield self.rows[line // TILE]

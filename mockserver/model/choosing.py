@@ -68,7 +68,7 @@ class Offers:
         self.tools = tools
         self._offers = _read_offers(tuple(_read_tool(tool, hints.get(tool.name, "")) for tool in tools))
 
-    def named(self, text: str) -> list[tuple[int, Tool]]:
+    def find_named(self, text: str) -> list[tuple[int, Tool]]:
         """Return the tools that a text names, and where."""
         small = text.lower()
         found = list[tuple[int, Tool]]()
@@ -78,20 +78,20 @@ class Offers:
                 found += [(place.start(), self.tools[offer.at])] if place else []
         return found
 
-    def alike(self, said: "Said") -> list[Offer]:
+    def list_alike(self, said: "Said") -> list[Offer]:
         """Return the offers that share a word with what is said, in their order."""
         met = [(len(offer.keys & said.keys), -offer.at, offer) for offer in self._offers]
         nearest = nlargest(_MOST_ALIKE, (each for each in met if each[0]))
         return sorted((offer for *_, offer in nearest), key=lambda offer: offer.at)
 
-    def best(
+    def find_best(
         self, said: "Said", mentioned: Mentions, *, least: float, against: Callable[[Offer], float] = lambda offer: 0
     ) -> Tool | None:
         """Return the tool that fits best what the user says, of equals the first; None if none fits well enough.
 
         Values are looked for only where they can decide. `against` adds what speaks for or against an offer.
         """
-        scored = [(offer, score_words(offer, said)) for offer in self.alike(said)]
+        scored = [(offer, score_words(offer, said)) for offer in self.list_alike(said)]
         rated = {offer.at: (score, score + against(offer)) for offer, score in scored}
         highest = max((total for _, total in rated.values()), default=0)
         close = {at: each for at, each in rated.items() if each[1] >= max(least, highest) - _WEIGHTS["arguments"]}
@@ -450,7 +450,7 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
 def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = keep_ends(text, _LONGEST_END, _LONGEST_END)
-    return Offers(tools, hints).best(Said(split_words(text)), find_mentions(text), least=0.01)
+    return Offers(tools, hints).find_best(Said(split_words(text)), find_mentions(text), least=0.01)
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
@@ -464,7 +464,7 @@ def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
     """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
     offers = Offers([Tool(name, about) for name, about in options.items()])
     said = Said(split_words(text))
-    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.alike(said)}
+    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.list_alike(said)}
     return sorted(scores, key=lambda name: -scores[name])
 
 
@@ -489,9 +489,9 @@ def _list_denied_names(denied: str, offers: Offers) -> Iterator[str]:
         yield from (tool.name for tool in offers.tools)
         return
     said = Said(split_words(denied))
-    alike = (each for each in offers.alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
+    alike = (each for each in offers.list_alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
     yield from (offers.tools[each.at].name for each in alike)
-    yield from (tool.name for _, tool in offers.named(denied))
+    yield from (tool.name for _, tool in offers.find_named(denied))
 
 
 def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
@@ -501,7 +501,7 @@ def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
     """
     asked = list[list[Tool]]()
     for before, clause in pairwise((sentence[0], *sentence)):
-        named = [] if clause.idle else sorted(offers.named(clause.text), key=lambda each: each[0])
+        named = [] if clause.idle else sorted(offers.find_named(clause.text), key=lambda each: each[0])
         asked.append([tool for _, tool in named] or _find_described(clause, offers, sentence[0], before))
     joined = " , ".join(clause.text for clause in sentence)
     if len(asked) > 1 and not any(asked) and len(joined) <= _LONGEST_SENTENCE:
@@ -537,7 +537,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
         return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
     written = clause.written if said is alone else f"{before.written}, {clause.written}"
-    tool = offers.best(said, find_mentions(written), least=THRESHOLD, against=weigh_against)
+    tool = offers.find_best(said, find_mentions(written), least=THRESHOLD, against=weigh_against)
     return [] if tool is None else [tool]
 
 

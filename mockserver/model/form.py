@@ -148,7 +148,7 @@ def _add_tags(answer: str, request: Request, rng: Random) -> str:
     plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in read_word_group("no_values")]
     wanted = infer_shape(dict.fromkeys(plain, "..."))["properties"]
     given, _ = find_mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
-    thoughts = Speaker(request.topic, rng).thoughts()
+    thoughts = Speaker(request.topic, rng).write_thoughts()
     texts = [next(thoughts) if name in thinking else str(given.get(name, answer)) for name in names]
     tail = f"\n{answer}" if names[-1] in thinking else ""  # nothing was said of the answer, which follows
     return "\n".join(f"<{name}>{text}</{name}>" for name, text in zip(names, texts, strict=True)) + tail

@@ -416,7 +416,7 @@ def write_text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, J
     if continues:
         about = replace(about, subject="")
         begin = "endings" if call.prompts[0].text.rstrip()[-1:].isalnum() else "middles"
-    spoken = Speaker(about, rng).sentences(begin)
+    spoken = Speaker(about, rng).write_sentences(begin)
     return _keep_within_limit(*_write_paragraphs(spoken, rng, find_blank(about), wanted), call, options)
 
 
@@ -437,7 +437,7 @@ def _keep_within_limit(texts: list[str], counts: list[int], call: Call, options:
 
 def _choose_length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     wanted = call.options
-    natural = 20 + rng.below(60)
+    natural = 20 + rng.randbelow(60)
     if wanted.verbosity is not None or wanted.effort is not None:
         natural = int(natural * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
     if wanted.ignore_eos and wanted.max_tokens is not None:
@@ -464,7 +464,7 @@ def _write_paragraphs(
         tokens -= weight
         if tokens <= 0:
             break
-        left = left - 1 if left else 3 + rng.below(4)
+        left = left - 1 if left else 3 + rng.randbelow(4)
         before = between if left else "\n\n"
     return texts, counts
 
@@ -474,7 +474,7 @@ def _write_thought(call: Call, seed: Seed, most: int) -> str:
     about = find_topic(call)
     between = find_blank(about)
     text = ""
-    for made in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
+    for made in islice(Speaker(about, seed.stream("reasoning")).write_thoughts(), most):
         longer = text + between + made if text else made
         if count(longer) > most:
             break
@@ -507,7 +507,7 @@ _BLOCKS = (
 
 
 def write_sentences(topic: Topic, rng: Random) -> Iterator[str]:
-    return (text for text, _ in Speaker(topic, rng).sentences())
+    return (text for text, _ in Speaker(topic, rng).write_sentences())
 
 
 def find_blank(topic: Topic) -> str:
@@ -579,17 +579,17 @@ class Speaker:
             fillings["act"] = topic.act
         self._gaps = frozenset(fillings)
 
-    def sentences(self, begin: Begin = "openers") -> Iterator[Piece]:
+    def write_sentences(self, begin: Begin = "openers") -> Iterator[Piece]:
         """Return sentences without end."""
         if self._topic.language != ENGLISH:
-            return self._foreign(opened=begin == "openers")
+            return self._write_foreign(opened=begin == "openers")
         first = _list_beginnings(self._gaps, self._topic.kind, begin)
         return self.speak(pick(first, self._rng) if first else None)
 
-    def thoughts(self) -> Iterator[str]:
+    def write_thoughts(self) -> Iterator[str]:
         """Yield sentences of reasoning without end, those in English in the order of their list."""
         if self._topic.language != ENGLISH:
-            yield from (text for text, _ in self.sentences())
+            yield from (text for text, _ in self.write_sentences())
         while True:
             yield from (next(self.speak(each))[0] for each in _list_sayable(self._gaps, "thoughts"))
 
@@ -624,7 +624,7 @@ class Speaker:
             yield sentence.text % fillings, tokens
             sentence = None
 
-    def _foreign(self, *, opened: bool) -> Iterator[Piece]:
+    def _write_foreign(self, *, opened: bool) -> Iterator[Piece]:
         topic = self._topic
         rng = self._rng
         random = self._rng.random
@@ -633,9 +633,9 @@ class Speaker:
         between = find_blank(topic)
         full_stop = read_languages()[topic.language].get("full_stop", ".")
         while True:
-            made = [words[floor(random() * len(words))] for _ in range(5 + rng.below(7))]
+            made = [words[floor(random() * len(words))] for _ in range(5 + rng.randbelow(7))]
             if subject:
-                made.insert(2 + rng.below(2), f"“{subject}”")
+                made.insert(2 + rng.randbelow(2), f"“{subject}”")
                 subject = ""
             yield capitalize(between.join(made)) + full_stop, 0
 

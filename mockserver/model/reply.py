@@ -140,7 +140,7 @@ def call_tool(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
     After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
     """
-    tool = call.tool(options["tool"], options.get("namespace", ""))
+    tool = call.find_tool(options["tool"], options.get("namespace", ""))
     before = options.get("before", 0)
     tool = tool or Tool(options["tool"])
     lenient = call.options.lenient_schema
@@ -199,7 +199,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     stated |= write_code_values(properties, said, call.system)
     if is_settled := bool(results or _DONE.search(said)):
         stated |= find_endings(schema)
-    spoken = replace(find_mentions(*results, said).stating(stated), is_settled=is_settled)
+    spoken = replace(find_mentions(*results, said).add_stated(stated), is_settled=is_settled)
     return fill_schema(schema, seed.branch("schema"), spoken, f"{rules}\n{said}")
 
 

@@ -231,7 +231,7 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
             [name for name in list_properties(tool) if _FOR_PEOPLE.intersection(split_words(name))] if not made else []
         )
         if texts and said.text:  # all are optional, but one is the point of the call
-            made = fill_schema(tool.parameters, drawn, said.stating({texts[0]: said.text.strip()}))
+            made = fill_schema(tool.parameters, drawn, said.add_stated({texts[0]: said.text.strip()}))
     except Failure:
         if not lenient:
             raise
@@ -307,7 +307,7 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
     stated = choose_values(call, pending.tool.parameters, pending.tool.description)
     context = "\n".join((*list_result_texts(call), call.system))
     stated |= write_code_values(list_properties(pending.tool), pending.said.text, context)
-    said = pending.said.stating(stated | find_colleague(call, pending.tool))
+    said = pending.said.add_stated(stated | find_colleague(call, pending.tool))
     return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 
 
@@ -462,7 +462,7 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         return ()
     if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
         offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-        fitting = offers.best(Said(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
+        fitting = offers.find_best(Said(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
         only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
         if fitting or only_sorts:
             return (ToolRequest(fitting or colleagues[0], text),)

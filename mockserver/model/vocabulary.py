@@ -378,7 +378,7 @@ def pick(choices: Sequence[T], rng: Random) -> T:
 
 def draw_word(rng: Random, locale: str = "en_US") -> str:
     words = list_faker_words(locale)
-    return words[rng.below(len(words))]
+    return words[rng.randbelow(len(words))]
 
 
 def draw_phrase(rng: Random, length: int) -> str:
@@ -386,9 +386,9 @@ def draw_phrase(rng: Random, length: int) -> str:
 
 
 def draw_sentence(rng: Random, locale: str = "en_US") -> str:
-    words = [draw_word(rng, locale) for _ in range(5 + rng.below(10))]
+    words = [draw_word(rng, locale) for _ in range(5 + rng.randbelow(10))]
     if len(words) > 7:
-        words[2 + rng.below(len(words) - 4)] += ","
+        words[2 + rng.randbelow(len(words) - 4)] += ","
     words[0] = words[0].capitalize()
     return " ".join(words) + ("?" if rng.random() < 0.06 else ".")
 
@@ -403,7 +403,7 @@ def draw_thing(rng: Random) -> str:
 
 def draw_note(rng: Random) -> str:
     notes = read_english("notes")
-    return notes[rng.below(len(notes))]
+    return notes[rng.randbelow(len(notes))]
 
 
 def draw_remark(rng: Random) -> str:

@@ -138,7 +138,7 @@ class Limiter:
         if admission.result == "empty":
             left = rate_headers(_find_standings(charge.rates, admission.waits))
             failure = _limit_failure(charge, charge.draws, admission.waits, left)
-            raise failure.changed(details={**failure.details, "model": "WebSocket connections"})
+            raise failure.replace(details={**failure.details, "model": "WebSocket connections"})
 
 
 _MAX_CHARGES = 1000  # pairs of a key and a model
@@ -340,7 +340,7 @@ def _limit_failure(charge: Charge, draws: Sequence[Draw], waits: Sequence[float]
     )
     rate = charge.rates[-at]
     asked = charge.needed if rate.kind == "tokens" else 1
-    used = rate.limit - rate.standing(waits[-at]).left
+    used = rate.limit - rate.compute_standing(waits[-at]).left
     details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "used": used, "asked": asked}
     # Rounded up to whole milliseconds, the unit of the headers: a shorter wait would be refused again.
     return Failure("rate_limit", retry_after=math.ceil(wait * 1000) / 1000, details=details, headers=headers)
@@ -350,7 +350,7 @@ def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
     """Return what remains of requests and of tokens; of minute and day the one that leaves less."""
     found: dict[Kind, Standing] = {}
     for rate, wait in zip(rates, waits, strict=True):
-        standing = rate.standing(wait)
+        standing = rate.compute_standing(wait)
         other = found.get(rate.kind)
         if other is None or (standing.left, -standing.reset) < (other.left, -other.reset):
             found[rate.kind] = standing

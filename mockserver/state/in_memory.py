@@ -37,7 +37,7 @@ class MemoryCounters:
     async def count(self, namespace: str, name: str) -> int:
         return self._count_up(self._find_space(namespace), name)
 
-    async def entries(self, namespace: str) -> Mapping[str, str]:
+    async def list_entries(self, namespace: str) -> Mapping[str, str]:
         return dict(self._spaces.get(namespace, {}))
 
     async def set_state(self, namespace: str, state: str) -> None:
@@ -275,7 +275,7 @@ class MemoryValueStore(Generic[Value]):
         self._keep_within(space, *before)
         return True
 
-    async def values(self, namespace: str) -> tuple[Value, ...]:
+    async def list_values(self, namespace: str) -> tuple[Value, ...]:
         if namespace not in self._spaces:
             return ()
         return tuple([entry.value for entry in self._find_space(namespace).entries.values()])

@@ -166,18 +166,18 @@ class Journal:
         self.settle()
         return self.weight
 
-    def first(self, namespace: str) -> int | None:
+    def find_first(self, namespace: str) -> int | None:
         """Return the number of the oldest call that is kept."""
-        rows = self.rows(namespace)
+        rows = self.list_rows(namespace)
         return rows[0].seq if rows else None
 
-    def rows(self, namespace: str) -> tuple[Row, ...]:
+    def list_rows(self, namespace: str) -> tuple[Row, ...]:
         """Return the calls of a namespace that are kept, oldest first."""
         self.settle()
         page = self._pages.get(namespace)
         return () if page is None else tuple(page.rows)
 
-    def hits(self, namespace: str) -> Counter[str]:
+    def count_hits(self, namespace: str) -> Counter[str]:
         """Return how often each rule and each episode answered."""
         self.settle()
         page = self._pages.get(namespace)
@@ -201,7 +201,7 @@ class Journal:
 
     def forget_calls(self, namespace: str) -> int:
         """Forget the calls of a namespace, and return how many there were."""
-        rows = self.rows(namespace)
+        rows = self.list_rows(namespace)
         for row in rows:
             self.forget(row)
         return len(rows)
@@ -274,6 +274,6 @@ class JournalPage:
             self.weight -= row.weight
             self._journal.weight -= row.weight
         if not row.ended:
-            row.empty()
+            row.drop_contents()
         elif row.unweighed:
             self._journal.settle()  # or it would go on taking memory

@@ -278,7 +278,7 @@ def _make_search_result(url: str) -> Body:
 
 
 def _name(answer: str, at: str, prefix: str) -> str:
-    return prefix + Seed().base58(22, "server tool", answer, at)
+    return prefix + Seed().draw_base58(22, "server tool", answer, at)
 
 
 def _seal_text(text: str) -> str:

@@ -33,11 +33,11 @@ def test_refill() -> None:
     ("until_full", "left"), [(0.0, 3), (0.1, 2), (20.0, 2), (20.1, 1), (40.0, 1), (59.9, 0), (60.0, 0), (500.0, 0)]
 )
 def test_only_whole_ones_are_left(until_full: float, left: int) -> None:
-    assert MINUTE.standing(until_full) == Standing(3, left, until_full)
+    assert MINUTE.compute_standing(until_full) == Standing(3, left, until_full)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 11, 997, 99_999])
 def test_what_was_taken_is_missing_and_no_more(limit: int) -> None:
     rate = Rate("tokens", "minute", limit)
     for taken in (1, limit // 2, limit - 1, limit):
-        assert rate.standing(rate.refill(taken)).left == limit - taken
+        assert rate.compute_standing(rate.refill(taken)).left == limit - taken

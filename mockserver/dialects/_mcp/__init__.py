@@ -95,7 +95,7 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
             parts.append(make_mcp_call(_read_message(http, message, validation), http))
         except Failure as failure:
             named = message.get("id") if isinstance(message, Mapping) else None
-            parts.append(failure.changed(details={**failure.details, "id": named if _is_id(named) else None}))
+            parts.append(failure.replace(details={**failure.details, "id": named if _is_id(named) else None}))
     calls = [part for part in parts if isinstance(part, Call)]
     if not calls:
         raise refuse_message("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)

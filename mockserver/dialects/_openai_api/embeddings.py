@@ -109,7 +109,7 @@ def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, 
 
 
 def refuse_long_input(call: Call) -> Failure | None:
-    longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
+    longest = max(len(prompt.find_tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MAX_TOKENS_PER_INPUT:
         return None
     message = (

@@ -36,7 +36,7 @@ def request_id(http: HttpRequest, call: Call | None) -> str:
     return _request_id(make_request_hex(http, call))
 
 
-_request_id = Seed().drawer("req_01", "base58", 22, "request")
+_request_id = Seed().make_drawer("req_01", "base58", 22, "request")
 
 
 def refuse(message: str) -> Failure:
@@ -45,11 +45,11 @@ def refuse(message: str) -> Failure:
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
     if failure.status == 529 and failure.reason == "server_error":
-        failure = failure.changed(reason="overloaded")
+        failure = failure.replace(reason="overloaded")
     if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
-        failure = failure.changed(message=None)
+        failure = failure.replace(message=None)
     if (place := _word_schema_failure(failure, call)) is not None:
-        failure = failure.changed(message=place, param="")
+        failure = failure.replace(message=place, param="")
     resolved = ERRORS.resolve(failure, http, call)
     kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
     message = resolved.message.replace(*_JSON_WORDING)

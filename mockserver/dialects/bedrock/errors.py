@@ -72,7 +72,7 @@ def _word(failure: Failure) -> Failure:
     """Return the failure without OpenAI's words about the body, and as what a 404 means that a rule states."""
     failure = reword_unreadable(failure, "", "The content type must be application/json.")
     if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # a 400 here
-        return failure.changed(reason="not_found")
+        return failure.replace(reason="not_found")
     return failure
 
 

@@ -71,13 +71,13 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
-        failure = failure.changed(message=message)
+        failure = failure.replace(message=message)
     if limit := _TOO_LARGE.match(failure.message or ""):
-        failure = failure.changed(message=f"Request payload size exceeds the limit: {limit[1]} bytes.")
+        failure = failure.replace(message=f"Request payload size exceeds the limit: {limit[1]} bytes.")
     if variant in _VARIANT_STATUSES:
-        failure = failure.changed(status=failure.status or _VARIANT_STATUSES[variant])
+        failure = failure.replace(status=failure.status or _VARIANT_STATUSES[variant])
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # its message has OpenAI's words
-    resolved = ERRORS.resolve(failure.changed(details=known), http, call)
+    resolved = ERRORS.resolve(failure.replace(details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,

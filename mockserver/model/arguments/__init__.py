@@ -71,7 +71,7 @@ class Mentions(Struct, frozen=True):
         if missing:  # only now: clear values of a later text are better than weak ones of the first
             assign_required(assignment, ranked, missing)
         assignment.sort_similar(props)
-        return assignment.given, replace(self._without(assignment.used), later=later)
+        return assignment.given, replace(self._mark_used(assignment.used), later=later)
 
     def _add_more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
         """Add what this text says clearly of the properties that earlier texts leave empty; no text is taken twice."""
@@ -89,14 +89,14 @@ class Mentions(Struct, frozen=True):
             if match.points >= ENOUGH_FOR_REQUIRED and first.end - first.start == len(self.text):
                 own.take(match)
         earlier.given |= own.given
-        return self._without(own.used)
+        return self._mark_used(own.used)
 
-    def _without(self, used: Sequence[Mention]) -> "Mentions":
+    def _mark_used(self, used: Sequence[Mention]) -> "Mentions":
         if not used and not self.used:
             return self
         return replace(self, found=_list_left(self.found, used), used=tuple(used))
 
-    def stating(self, values: Mapping[str, Json]) -> "Mentions":
+    def add_stated(self, values: Mapping[str, Json]) -> "Mentions":
         """Add values for properties by their names, as if the text ended with them."""
         end = len(self.text)
         stated = (
@@ -115,10 +115,10 @@ class Mentions(Struct, frozen=True):
             return None, self
         return place.value, replace(self, found=_list_left(self.found, [place]))
 
-    def without_phrases(self) -> "Mentions":
+    def drop_phrases(self) -> "Mentions":
         """Return the values of the texts for an item that is to be made up: phrases are about all of the list."""
         found = tuple(mention for mention in self.found if mention.kind != "words")
-        return replace(self, text=" ", found=found, later=tuple(other.without_phrases() for other in self.later))
+        return replace(self, text=" ", found=found, later=tuple(other.drop_phrases() for other in self.later))
 
     @property
     def orders_to_invent(self) -> bool:

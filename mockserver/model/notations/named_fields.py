@@ -57,7 +57,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
         values |= _choose_step(inner, asked, seed)
     schema = call.options.schema or own
     try:
-        filled = generate_instance(schema, seed.branch("schema"), find_mentions(cut_excerpt(task)).stating(values))
+        filled = generate_instance(schema, seed.branch("schema"), find_mentions(cut_excerpt(task)).add_stated(values))
     except Failure:
         if call.options.schema:
             raise
@@ -93,9 +93,9 @@ def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json
         if name == fields[-1] and (results := describe_results(call)):
             values[name] = results
         elif {*split_name(name)} & _THOUGHTS:
-            values[name] = next(speaker.thoughts())
+            values[name] = next(speaker.write_thoughts())
         elif {*split_name(name)} & _ANSWERS:
-            values[name] = obey(asked, rng) or find_passage(call, about) or next(speaker.sentences())[0]
+            values[name] = obey(asked, rng) or find_passage(call, about) or next(speaker.write_sentences())[0]
     return values
 
 

@@ -63,7 +63,7 @@ class SchemaDocument:
         found = self._targets.get(id(schema))
         if found is None:
             stated = ((keyword, schema.get(keyword)) for keyword in REFERENCES)
-            found = tuple(self._target(schema, name, keyword) for keyword, name in stated if isinstance(name, str))
+            found = tuple(self._find_target(schema, name, keyword) for keyword, name in stated if isinstance(name, str))
             if id(schema) in self.pointers:
                 self._targets[id(schema)] = found
         return found
@@ -88,7 +88,7 @@ class SchemaDocument:
             return None
         return write_canonical(self.root)
 
-    def _target(self, schema: Schema, reference: str, keyword: str) -> Json:
+    def _find_target(self, schema: Schema, reference: str, keyword: str) -> Json:
         found = self._find(schema, reference, keyword)
         anchor = found.get("$dynamicAnchor") if isinstance(found, Mapping) else None
         if keyword == "$dynamicRef" and isinstance(anchor, str):
@@ -230,7 +230,7 @@ class MinDepths:
             steps -= document.values
             changed = False
             for schema in reversed(document.schemas):  # what a schema contains comes after it, definitions mostly too
-                depth = self._depth(schema)
+                depth = self._measure_schema(schema)
                 if depth < self._known[id(schema)]:
                     self._known[id(schema)] = depth
                     changed = document.references > 0
@@ -243,7 +243,7 @@ class MinDepths:
             return inf if schema is False else 0
         return self._known.get(id(schema), 1)  # a meta-schema is no part
 
-    def _depth(self, schema: Schema) -> float:
+    def _measure_schema(self, schema: Schema) -> float:
         if "const" in schema or "enum" in schema:
             return 0
         try:
@@ -386,7 +386,7 @@ class ValidationCost:
             if level > _MAX_LEVEL:
                 return inf
             self._known[key] = inf  # what leads to itself on the same value
-            self._known[key] = 1 + sum(self._within(schema, depth, level + 1))
+            self._known[key] = 1 + sum(self._list_costs_within(schema, depth, level + 1))
         return self._known[key]
 
     def check_compiling(self) -> None:
@@ -399,7 +399,7 @@ class ValidationCost:
         unevaluated = (schema for schema in self.document.schemas if not _UNEVALUATED.isdisjoint(schema))
         return sum(self.estimate(schema, 1) for schema in unevaluated)
 
-    def _within(self, schema: Schema, depth: int, level: int) -> Iterator[float]:
+    def _list_costs_within(self, schema: Schema, depth: int, level: int) -> Iterator[float]:
         for name, inner in schema.items():
             below = depth - (name in _APPLIED_BELOW)
             if name in REFERENCES:

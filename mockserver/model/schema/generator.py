@@ -129,7 +129,7 @@ class Attempt:
 
     def draw_fraction(self, location: Location, label: str) -> float:
         """Draw a number from 0 to 1; cheaper than a stream."""
-        return self.seed.fraction(label, location.pointer, str(location.rejections))
+        return self.seed.draw_fraction(label, location.pointer, str(location.rejections))
 
     def is_rejected(self, location: Location, name: str) -> bool:
         """Return whether the validator rejected an earlier value of this property."""
@@ -153,7 +153,7 @@ class Attempt:
         if location.depth > _MAX_DEPTH:
             raise UnsatisfiableError(f"it leads more than {_MAX_DEPTH} levels deep", shape.pointer)
         location = location.extend(self.rejections.get(location.pointer, 0), shape.hints)
-        for value in self._default_and_examples(shape, location):
+        for value in self._list_default_and_examples(shape, location):
             if self.fits(shape, value):
                 return value
         taken = _NOTHING_TAKEN
@@ -164,7 +164,7 @@ class Attempt:
                     return self._make_first_possible(shape, location, taken)
         return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
 
-    def _default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
+    def _list_default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
         """Return the default and examples of the schema, unless they were rejected or the prompt says more."""
         if not (shape.defaults or shape.examples) or location.rejections or self.minimal:
             return ()
@@ -251,7 +251,7 @@ class Attempt:
         raise failed or UnsatisfiableError("no type is left that is allowed", "type")
 
     def _pick_listed(self, shape: Shape, values: Sequence[Json], location: Location) -> Json:
-        start = location.rejections + int(self.seed.fraction("one of", location.pointer, "0") * len(values))
+        start = location.rejections + int(self.seed.draw_fraction("one of", location.pointer, "0") * len(values))
         for at in range(min(len(values), _MAX_LISTED)):
             value = values[(start + at) % len(values)]
             if shape.only_lists or len(values) == 1 or self.fits(shape, value):
@@ -281,7 +281,9 @@ class Attempt:
                 numbers = shape.integers if kind == "integer" else shape.numbers
                 return numbers.draw(natural, self.stream(location, "number"), rejections=location.rejections)
             case "boolean":
-                return (self.seed.fraction("boolean", location.pointer, "0") < 0.5) is (location.rejections % 2 == 0)
+                return (self.seed.draw_fraction("boolean", location.pointer, "0") < 0.5) is (
+                    location.rejections % 2 == 0
+                )
         return None
 
     def _make_text(self, shape: Shape, location: Location) -> str:
@@ -570,7 +572,7 @@ class _ArrayMaker:
         items = self._split_prompt()
         invents = count > max(1, len(items)) or (not items and self.attempt.said.orders_to_invent)
         if invents and self.further and self.further.names:
-            self.attempt.said = self.attempt.said.without_phrases()
+            self.attempt.said = self.attempt.said.drop_phrases()
             return _Wish(count or _INVENTED)
         return _Wish(count, items)
 

@@ -73,7 +73,7 @@ class RedisClient:
         self._waiting = list[_Command]()
         self._sender: asyncio.Task[None] | None = None
 
-    def key(self, name: str, namespace: str) -> str:
+    def make_key(self, name: str, namespace: str) -> str:
         return f"{self.prefix}:{name}:{namespace}"
 
     def run(self, script: Script, keys: Sequence[str], *arguments: Argument) -> asyncio.Future[Any]:

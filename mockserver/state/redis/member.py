@@ -71,7 +71,7 @@ class Member:
 
     async def _renew(self) -> None:
         before, known, (last, files) = boottime(), self.rev, self._says()
-        used = [self.client.key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
+        used = [self.client.make_key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
         keys = [*map(self._make_key, _GLOBAL), *used]
         words = self.slot, self._token, int(LEASE * 1000), known, last, files, self.client.epoch
         try:
@@ -168,7 +168,7 @@ class Member:
     async def read(self, namespace: str) -> tuple[int, bytes | None]:
         """Return the rev of a namespace and the JSON of what it has of its own; 0 and None: it has nothing."""
         before = self.changed.get(namespace, 0)
-        rev, content = await self.client.send("HMGET", self.client.key("own", namespace), "rev", "content")
+        rev, content = await self.client.send("HMGET", self.client.make_key("own", namespace), "rev", "content")
         found = int(rev) if rev and rev.isdigit() else 0
         if found > self.changed.get(namespace, 0) or (found and self.changed.get(namespace) == before):
             self.changed[namespace] = found  # also if it is smaller, or nobody would ever have read the latest
@@ -178,8 +178,8 @@ class Member:
 
     async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
         """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""
-        counters = [self.client.key(name, namespace) for name in "cmn"]
-        keys = [self.client.key("own", namespace), *counters, self._make_key("rev"), self._make_key("changed")]
+        counters = [self.client.make_key(name, namespace) for name in "cmn"]
+        keys = [self.client.make_key("own", namespace), *counters, self._make_key("rev"), self._make_key("changed")]
         words = namespace, read_at, json.dumps(content), self._channel, self.client.prefix, MAX_NAMESPACES
         rev: int = await self.client.run(CHANGE, keys, *words, *forgotten)
         return rev

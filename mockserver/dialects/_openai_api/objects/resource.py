@@ -394,7 +394,7 @@ def turn_to_page(
     for which, cursor in (("after", page.after), ("before", page.before)):
         if cursor is not None and not objects.invents and cursor not in map(name, entries):
             raise Failure("bad_parameter", message=f"Invalid '{which}': there is no '{clip(cursor)}'.", param=which)
-    return page.of(entries, name)
+    return page.select(entries, name)
 
 
 def show_page(bodies: Sequence[Body], call: Call, objects: Objects, *, usual: int) -> ObjectView:

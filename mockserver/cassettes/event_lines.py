@@ -211,7 +211,10 @@ class EventText(NamedTuple):
         return lines if lines.write(end) == text and "\r" not in lines.data else None
 
     def write(self, end: str) -> str:
-        """Return the event, whose provider ended its lines so; `delivery/script.py` only writes the usual ends."""
+        """Return the event as it was recorded, with the line ends of its provider (`end`) and data of any lines.
+
+        What `core/frames.py` writes always ends the line of the name with LF, and data of one line.
+        """
         if not end:
             return f"{self.data}\n"
         data = self.data.replace("\n", f"{end}data: ") if "\n" in self.data else self.data

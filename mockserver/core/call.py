@@ -285,7 +285,7 @@ class Call(Struct, frozen=True, dict=True):
     batch: "tuple[Call | Exception, ...]" = ()  # what a batch asks for, or why it is refused
     custom_id: str = ""  # the name that the batch gives it of which it is a part
     tokenizer: Tokenizer = APPROX  # of the model
-    part_tokens: Callable[[Mapping[str, Json]], int] = count_part_tokens  # of an image, a file ... at the provider
+    part_tokens: Callable[[Mapping[str, Json]], int] = count_part_tokens  # of an image, a file, ... at the provider
     message_tokens: int = 3  # counted by the provider for each message, and for the conversation
     attempt: int = 1
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it

@@ -115,5 +115,10 @@ def fold_lines(data: bytes) -> bytes:
     return b"\ndata: ".join(data.splitlines())
 
 
+def write_retry(milliseconds: int) -> bytes:
+    """Return the data of a frame that has none, whose event tells clients how long to wait before they reconnect."""
+    return b"\nretry: %d" % milliseconds
+
+
 def write_comment(words: str) -> bytes:
     return b": " + words.encode() + b"\n\n"

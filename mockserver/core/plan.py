@@ -167,6 +167,7 @@ class ToolUse(Struct, frozen=True, gc=False):
     call: ToolCall
     chunks: Chunks = "token"
     tokens: Tokens = None
+    is_json: bool = False  # its arguments are a table that was written as JSON
 
 
 @final
@@ -255,8 +256,11 @@ class Choice(Struct, frozen=True, dict=True):
     echo: str = ""  # the repeated part of the prompt, before the parts
     stop: str = ""  # the stop sequence that ended it
 
-    # No fields, as nobody compares or stores them: the choice without ids that this one is made of, and templates.
+    # No fields, as nobody compares or stores them: the choice without ids that this one is made of, and what renderers
+    # keep: its outline, the pieces of its parts, and templates.
     unsigned: ClassVar["Choice | None"] = None
+    outline: ClassVar[Any] = None
+    spoken: ClassVar[Any] = None
     templates: ClassVar[Mapping[Any, Any]] = {}
 
     def sign(self, draw: Callable[[str], str], label: str) -> "Choice":

@@ -42,8 +42,19 @@ def accept_any_history(call: Call, validation: Validation) -> Sequence[HistoryPr
     return ()
 
 
-class Operation(Struct, frozen=True):
-    """One method and path (relative to a mount, `{name}` or `{name:path}` for parameters) that a dialect serves.
+class OperationPath(Struct, frozen=True):
+    """An operation's name (chat, models, ...), HTTP method and path, with `{name}` or `{name:path}` for parameters.
+
+    The path is relative to a mount of the dialect.
+    """
+
+    name: str
+    method: str
+    path: str
+
+
+class Operation(OperationPath, frozen=True, kw_only=True):
+    """One method and path that a dialect serves, and how.
 
     `parse(request, validation)` checks a request like the provider, as strictly as `validation` says, and raises
     Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
@@ -62,9 +73,6 @@ class Operation(Struct, frozen=True):
     answers are streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
     """
 
-    name: str  # chat, models, model, info, ...
-    method: str
-    path: str
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
@@ -80,7 +88,7 @@ class Operation(Struct, frozen=True):
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = accept_any_history
     also: tuple[str, ...] = ()
 
-    def call(self, http: HttpRequest, validation: Validation) -> Call:
+    def read_call(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a request. Raises Failure if the request is refused, or if no call can be made of it."""
         if validation is not Validation.OFF:
             return self.parse(http, validation)
@@ -98,7 +106,7 @@ class Operation(Struct, frozen=True):
             return replace(call, is_checked=False)
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
 
-    def usual(self, path: str, **params: str) -> str:
+    def fill_path(self, path: str, **params: str) -> str:
         """Return a path with the usual parameters and these; other parameters stay, as `{name}`."""
         return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], f"{{{found[1]}}}"), path)
 
@@ -138,7 +146,7 @@ class Dialect(Struct, frozen=True, dict=True):
 
     name: str
     operations: tuple[Operation, ...]
-    credential: Callable[[HttpRequest], str | None]
+    read_credential: Callable[[HttpRequest], str | None]
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
     mounts: tuple[str, ...] = ()

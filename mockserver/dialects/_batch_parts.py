@@ -38,7 +38,7 @@ class BatchPart(Struct, frozen=True):
         plan = Plan(Failure("route_not_found"), "invalid")
         if operation is not None:
             try:
-                call = replace(operation.call(http, self.validation), custom_id=self.custom_id)
+                call = replace(operation.read_call(http, self.validation), custom_id=self.custom_id)
                 plan = await objects.answer(call)
             except Failure as refusal:
                 plan = Plan(refusal, "invalid")

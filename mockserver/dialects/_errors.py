@@ -20,7 +20,7 @@ from mockserver.dialects._parse import Complaint, clip, join_words, name_json_ty
 from mockserver.kinds import CONVERSATIONS
 
 
-class ErrorRow(Struct, frozen=True):
+class ErrorRow(Struct, frozen=True, kw_only=True):
     status: int
     kind: str | None = None
     code: str | int | None = None
@@ -44,15 +44,15 @@ class ErrorBody(NamedTuple):
 
 Rows = Mapping[str, ErrorRow]
 Messages = Mapping[str, str]
-Credential = Callable[[HttpRequest], str | None]
+ReadCredential = Callable[[HttpRequest], str | None]
 
 
-class ErrorTable(Struct, frozen=True):
-    """A dialect's errors: a row and a message for each reason; `credential` finds the client's key."""
+class ErrorTable(Struct, frozen=True, kw_only=True):
+    """A dialect's errors: a row and a message for each reason. `read_credential` returns the key of a request."""
 
     rows: Rows
     messages: Messages
-    credential: Credential
+    read_credential: ReadCredential
     unsupported: Messages = field(default_factory=lambda: UNSUPPORTED_MESSAGES)
 
     def resolve(self, failure: Failure, http: HttpRequest, call: Call | None) -> ProviderError:
@@ -95,7 +95,7 @@ class ErrorTable(Struct, frozen=True):
             usual = _write_usual_message(template, clip(call.model), failure.retry_after or 1.0)
             if usual is not None:
                 return usual
-        message = template.format_map(_Facts(_gather_facts(failure, http, call, self.credential)))
+        message = template.format_map(_Facts(_gather_facts(failure, http, call, self.read_credential)))
         return "".join((message, *_list_hints(message, failure.details)))
 
 
@@ -115,7 +115,9 @@ class _Facts(dict[str, Json]):
         return clip(str(super().__getitem__(name)))
 
 
-def _gather_facts(failure: Failure, http: HttpRequest, call: Call | None, credential: Credential) -> Mapping[str, Json]:
+def _gather_facts(
+    failure: Failure, http: HttpRequest, call: Call | None, read_credential: ReadCredential
+) -> Mapping[str, Json]:
     details = failure.details
     wait = failure.retry_after or 1.0
     reached = {**_REACHED, **details}
@@ -130,7 +132,7 @@ def _gather_facts(failure: Failure, http: HttpRequest, call: Call | None, creden
         "wait": write_duration(wait),
         "seconds": f"{wait:g}",
         **details,
-        "key": mask_key(str(details["key"] if "key" in details else credential(http) or "")),
+        "key": mask_key(str(details["key"] if "key" in details else read_credential(http) or "")),
         "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"]),
     }
 
@@ -271,38 +273,44 @@ PLAIN_LIMIT_MESSAGES: Messages = {
 }
 
 INVALID_REQUEST = "invalid_request_error"
-# Type and code that gateways in front of OpenAI have in common, by status.
-_GATEWAY_ERRORS: Mapping[int, tuple[str, str]] = {
-    400: (INVALID_REQUEST, "invalid_parameter"),
-    401: ("authentication_error", "invalid_api_key"),
-    404: (INVALID_REQUEST, "not_found"),
-    405: (INVALID_REQUEST, "method_not_supported"),
-    408: (INVALID_REQUEST, "timeout"),
-    409: (INVALID_REQUEST, "conflict"),
-    413: (INVALID_REQUEST, "request_too_large"),
-    415: (INVALID_REQUEST, "unsupported_media_type"),
-    422: (INVALID_REQUEST, "unprocessable"),
-    429: ("rate_limit_error", "rate_limit_exceeded"),
-    502: ("server_error", "bad_gateway"),
-    503: ("server_error", "service_unavailable"),
-    504: ("server_error", "gateway_timeout"),
-}
+# What gateways in front of OpenAI have in common.
+_GATEWAY_ROWS = (
+    ErrorRow(status=400, kind=INVALID_REQUEST, code="invalid_parameter"),
+    ErrorRow(status=401, kind="authentication_error", code="invalid_api_key"),
+    ErrorRow(status=404, kind=INVALID_REQUEST, code="not_found"),
+    ErrorRow(status=405, kind=INVALID_REQUEST, code="method_not_supported"),
+    ErrorRow(status=408, kind=INVALID_REQUEST, code="timeout"),
+    ErrorRow(status=409, kind=INVALID_REQUEST, code="conflict"),
+    ErrorRow(status=413, kind=INVALID_REQUEST, code="request_too_large"),
+    ErrorRow(status=415, kind=INVALID_REQUEST, code="unsupported_media_type"),
+    ErrorRow(status=422, kind=INVALID_REQUEST, code="unprocessable"),
+    ErrorRow(status=429, kind="rate_limit_error", code="rate_limit_exceeded"),
+    ErrorRow(status=502, kind="server_error", code="bad_gateway"),
+    ErrorRow(status=503, kind="server_error", code="service_unavailable"),
+    ErrorRow(status=504, kind="server_error", code="gateway_timeout"),
+)
 
 
 def make_gateway_rows(**own: ErrorRow) -> Rows:
     """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
-    common = {status: ErrorRow(status, *row) for status, row in _GATEWAY_ERRORS.items()}
+    common = {row.status: row for row in _GATEWAY_ROWS}
     forbidden = own["forbidden"]
     unknown = own["unknown_model"]
     common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
     return make_error_rows(
         common.__getitem__,
-        bad_json=ErrorRow(400, INVALID_REQUEST, "invalid_request"),
+        bad_json=ErrorRow(status=400, kind=INVALID_REQUEST, code="invalid_request"),
         **{"previous_not_found": unknown, **own},
     )
 
 
+def make_bare_row(status: int) -> ErrorRow:
+    """Return the row of a provider whose errors have no more than a status and a message."""
+    return ErrorRow(status=status)
+
+
 def make_error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
+    """Return a row for each reason: its own, or else what `by_status` makes of the reason's status."""
     if "model_not_found" in own:
         own.setdefault("unknown_model", own["model_not_found"])
     return {reason: own.get(reason) or by_status(status) for reason, status in REASONS.items()}
@@ -553,12 +561,16 @@ PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
 
 
 def make_plain_errors(
-    rows: Rows, messages: Messages, credential: Credential, unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES
+    rows: Rows,
+    messages: Messages,
+    *,
+    read_credential: ReadCredential,
+    unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES,
 ) -> ErrorTable:
     """Return the errors of a provider of which only these messages are known; the others are OpenAI's."""
     return ErrorTable(
-        rows,
-        {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages},
-        credential=credential,
+        rows=rows,
+        messages={**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages},
+        read_credential=read_credential,
         unsupported=unsupported,
     )

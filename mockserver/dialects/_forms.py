@@ -56,11 +56,11 @@ class Form(Struct, frozen=True):
 
     parts: tuple[Part, ...] = ()
 
-    def files(self, *names: str) -> tuple[Part, ...]:
+    def find_files(self, *names: str) -> tuple[Part, ...]:
         """Return the files of these fields, which may be written as arrays: `image`, `image[]`, `image[0]`."""
         return tuple([part for part in self.parts if part.is_file and part.name.partition("[")[0] in names])
 
-    def fields(self) -> Iterator[tuple[str, str]]:
+    def list_fields(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the text of each field that is not a file."""
         return ((part.name, part.text) for part in self.parts if not part.is_file)
 
@@ -214,7 +214,7 @@ def nest_fields(form: Form) -> dict[str, Json]:
     Values stay texts, but for JSON objects, as some clients send them, and the numbers in nested fields.
     """
     body: dict[str, Json] = {}
-    for name, text in form.fields():
+    for name, text in form.list_fields():
         key, _, rest = name.partition("[")
         inner = rest.rstrip("]")
         if not rest:

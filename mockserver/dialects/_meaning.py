@@ -13,9 +13,7 @@ BOOKKEEPING = frozenset(
 )  # fmt: skip
 
 
-def fields_with_meaning(
-    body: Body, dialect: str, operation: str, bookkeeping: Set[str] = BOOKKEEPING
-) -> dict[str, Json]:
+def find_meaning(body: Body, dialect: str, operation: str, bookkeeping: Set[str] = BOOKKEEPING) -> dict[str, Json]:
     defaults = DEFAULTS.get((dialect, operation), {})
     if bookkeeping.isdisjoint(body) and defaults.keys().isdisjoint(body) and None not in body.values():
         return {**body}

@@ -65,7 +65,7 @@ Refuse = Callable[[Complaint], Failure]
 Parse = Callable[[HttpRequest, Validation], Call]
 
 
-def custom_complaint(message: str, *path: str | int) -> Complaint:
+def complain(message: str, *path: str | int) -> Complaint:
     return Complaint("conflict", path, message=message)
 
 
@@ -438,7 +438,7 @@ def _find_quoted(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'([^']*)'", text))
 
 
-def steps_of(param: str | None) -> Path:
+def split_param(param: str | None) -> Path:
     steps = param.replace("[", ".").replace("]", "").split(".") if param else ()
     return tuple(int(step) if step.isdecimal() else step for step in steps)
 

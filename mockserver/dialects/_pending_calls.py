@@ -26,10 +26,10 @@ class PendingCalls:
         """Remove the call with this id, or else the first one of this name; without both, the first of all."""
         if not named and name is None:
             return self._open.pop(next(iter(self._open))) if self._open else None
-        found = self._first(self._by_id[named]) if named else None
-        return found or (None if name is None else self._first(self._by_name[name]))
+        found = self._take_first(self._by_id[named]) if named else None
+        return found or (None if name is None else self._take_first(self._by_name[name]))
 
-    def _first(self, places: deque[int]) -> ToolCall | None:
+    def _take_first(self, places: deque[int]) -> ToolCall | None:
         while places:
             if (call := self._open.pop(places.popleft(), None)) is not None:
                 return call

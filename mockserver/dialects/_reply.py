@@ -59,7 +59,7 @@ def make_json_reply(
             pieces = chain((data, more), several)
             headers = merge_headers(HeaderLines(json_type + lines), stated)
             return Reply(status, headers, tokens=tokens, pieces=pieces)
-    return data_reply(status, data, lines, stated, tokens=tokens, json_type=json_type)
+    return make_data_reply(status, data, lines, stated, tokens=tokens, json_type=json_type)
 
 
 def make_file_reply(data: Data, lines: str, stated: Headers) -> Reply:
@@ -68,7 +68,7 @@ def make_file_reply(data: Data, lines: str, stated: Headers) -> Reply:
     return Reply(200, headers, data) if isinstance(data, bytes) else Reply(200, headers, pieces=split_data(data))
 
 
-def data_reply(
+def make_data_reply(
     status: int, data: bytes, lines: str, stated: Headers = (), *, tokens: int = 0, json_type: str = JSON_TYPE
 ) -> Reply:
     """Return a reply like `json_reply` with a body that is already JSON."""
@@ -264,6 +264,6 @@ def make_model_operations(
 
     parse = partial(parse_models, dialect)
     return (
-        Operation("models", "GET", "/models", parse, render),
-        Operation("model", "GET", "/models/{model:path}", parse, render),
+        Operation("models", "GET", "/models", parse=parse, render=render),
+        Operation("model", "GET", "/models/{model:path}", parse=parse, render=render),
     )

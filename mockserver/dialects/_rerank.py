@@ -9,7 +9,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model
-from mockserver.dialects._parse import Body, Refuse, custom_complaint, find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._parse import Body, Refuse, complain, find_unknown_fields, read_request, refuse_first
 from mockserver.kinds.rerank import RankedDocument, Ranking
 
 _BOOKKEEPING = ("return_documents", "priority")
@@ -24,7 +24,7 @@ def parse_rerank(
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     if validation is not Validation.OFF and not parsed["documents"]:
-        raise refuse(custom_complaint("documents must not be empty", "documents"))
+        raise refuse(complain("documents must not be empty", "documents"))
     name = parsed.get("model") or usual_model
     fields = parsed.get("rank_fields") or ()
     meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}

@@ -52,7 +52,7 @@ from mockserver.dialects._openai_api.chat_bodies import (
     Penalty,
     ResponseFormat,
     ToolMode,
-    chat_model,
+    make_chat_model,
 )
 from mockserver.dialects._openai_api.embeddings import (
     MAX_INPUTS,
@@ -70,7 +70,7 @@ from mockserver.dialects._parse import (
     read_object,
     read_usual,
     refuse_first,
-    steps_of,
+    split_param,
 )
 from mockserver.dialects._reply import make_json_reply, make_request_hex, make_request_uuid
 from mockserver.kinds.embeddings import Embeddings
@@ -119,7 +119,7 @@ PassedThrough = shape(
     ),
     max_completion_tokens=optional(integer(0)),
 )  # fmt: skip
-AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
+AZURE_CHAT = make_chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
 # The service takes two of those all the same, although its reference lacks them.
 _CHAT_FIELDS = frozenset(AzureChatBody["fields"]) | {"stream_options", "reasoning_effort"}
 
@@ -250,7 +250,7 @@ _MODEL_FIELDS = {
 }  # fmt: skip
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return read_bearer(http) or (http.header("api-key") or "").strip() or None
 
 
@@ -303,7 +303,7 @@ def _render_error(resolved: ProviderError, failure: Failure, call: Call | None) 
 
 
 def _make_row(status: int) -> ErrorRow:
-    return ErrorRow(status, find_reason_phrase(status), find_reason_phrase(status).replace(" ", ""))
+    return ErrorRow(status=status, kind=find_reason_phrase(status), code=find_reason_phrase(status).replace(" ", ""))
 
 
 def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
@@ -312,7 +312,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
         loc = failure.details["loc"]
         value = show_value(failure.details["value"])
     else:
-        steps = steps_of(resolved.param)
+        steps = split_param(resolved.param)
         found = find_value_at(call.raw, steps) if call is not None and steps else None
         loc = ("body", *map(str, steps))
         value = "" if found is None else show_value(found)
@@ -339,8 +339,8 @@ CHAT_LAYOUT = ChatLayout(
     stream_usage="finish",
 )
 
-_BAD_REQUEST = ErrorRow(400, "Bad Request", "BadRequest")
-_NOT_SUPPORTED = ErrorRow(422, "Unprocessable Entity", "parameter_not_supported")
+_BAD_REQUEST = ErrorRow(status=400, kind="Bad Request", code="BadRequest")
+_NOT_SUPPORTED = ErrorRow(status=422, kind="Unprocessable Entity", code="parameter_not_supported")
 ROWS = make_error_rows(
     _make_row,
     content_filter=replace(_BAD_REQUEST, code="content_filter", param="messages"),
@@ -363,12 +363,14 @@ MESSAGES: Mapping[str, str] = {
 UNSUPPORTED = {
     key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_UNSUPPORTED_MESSAGES.items()
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
-_EMBEDDINGS = Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, query=QUERY)
+_EMBEDDINGS = Operation(
+    "embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings, query=QUERY
+)
 
 DIALECT = Dialect(
     name=NAME,
@@ -377,10 +379,10 @@ DIALECT = Dialect(
         replace(_CHAT, path="/models/chat/completions"),
         _EMBEDDINGS,
         replace(_EMBEDDINGS, path="/models/embeddings"),
-        Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),
-        Operation("info", "GET", "/models/info", _refuse_info, _render_info, query=QUERY),
+        Operation("info", "GET", "/info", parse=_parse_info, render=_render_info, query=QUERY),
+        Operation("info", "GET", "/models/info", parse=_refuse_info, render=_render_info, query=QUERY),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=_fail,
     models=MODELS,
     own_features=frozenset({"content_filter", "call_pieces"}),

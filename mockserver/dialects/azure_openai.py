@@ -25,10 +25,10 @@ from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._openai_api.images import ImagesApi
-from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects import make_object_operations
 from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
-from mockserver.dialects._openai_api.realtime.connections import connection_operations
+from mockserver.dialects._openai_api.realtime.connections import make_connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import Body, Parse, read_bearer
 from mockserver.dialects._reply import (
@@ -45,7 +45,7 @@ REQUESTS_LEFT = 999
 TOKENS_PER_MINUTE = 1_000_000
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return (http.header("api-key") or "").strip() or read_bearer(http)
 
 
@@ -98,13 +98,13 @@ def _require_versions(operations: Iterable[Operation]) -> Iterator[Operation]:
 
 
 def _require_version(parse: Parse) -> Parse:
-    def checked(http: HttpRequest, validation: Validation) -> Call:
+    def parse_versioned(http: HttpRequest, validation: Validation) -> Call:
         if not _VERSION.fullmatch(http.query.get("api-version", "")):
             meant = f"{http.method} {http.path}?api-version={_USUAL_VERSION}"
             raise Failure("route_not_found", details={"nearest": meant})
         return parse(http, validation)
 
-    return checked
+    return parse_versioned
 
 
 _USUAL_VERSION = "2024-10-21"
@@ -132,26 +132,28 @@ TEXT_LAYOUT = TextLayout(
     prompt_filter_first=True,
 )
 
-_BAD_REQUEST = ErrorRow(400, INVALID_REQUEST)
+_BAD_REQUEST = ErrorRow(status=400, kind=INVALID_REQUEST)
 # The gateway's errors have no type.
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, None, str(status)),
+    lambda status: ErrorRow(status=status, kind=None, code=str(status)),
     bad_json=_BAD_REQUEST,
     bad_parameter=_BAD_REQUEST,
-    content_filter=ErrorRow(400, None, "content_filter", "prompt"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+    content_filter=ErrorRow(status=400, kind=None, code="content_filter", param="prompt"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
     unsupported=_BAD_REQUEST,
     not_cancellable=_BAD_REQUEST,
-    model_not_found=ErrorRow(404, None, "DeploymentNotFound"),
-    not_found=ErrorRow(404, INVALID_REQUEST),
-    previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
-    unmatched=ErrorRow(404, INVALID_REQUEST),
-    timeout=ErrorRow(408, None, "Timeout"),
-    unprocessable=ErrorRow(422, INVALID_REQUEST, "unprocessable"),
-    quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
-    server_error=ErrorRow(500, "server_error"),
-    overloaded=ErrorRow(503, None, "ServiceUnavailable"),
-    gateway_timeout=ErrorRow(504, None, "Timeout"),
+    model_not_found=ErrorRow(status=404, kind=None, code="DeploymentNotFound"),
+    not_found=ErrorRow(status=404, kind=INVALID_REQUEST),
+    previous_not_found=ErrorRow(
+        status=400, kind=INVALID_REQUEST, code="previous_response_not_found", param="previous_response_id"
+    ),
+    unmatched=ErrorRow(status=404, kind=INVALID_REQUEST),
+    timeout=ErrorRow(status=408, kind=None, code="Timeout"),
+    unprocessable=ErrorRow(status=422, kind=INVALID_REQUEST, code="unprocessable"),
+    quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
+    server_error=ErrorRow(status=500, kind="server_error"),
+    overloaded=ErrorRow(status=503, kind=None, code="ServiceUnavailable"),
+    gateway_timeout=ErrorRow(status=504, kind=None, code="Timeout"),
 )
 _NO_DEPLOYMENT = (
     "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
@@ -192,7 +194,7 @@ MESSAGES: Mapping[str, str] = {
     ),
     "gateway_timeout": "The operation was timeout.",
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
@@ -205,17 +207,17 @@ API = OpenAIApi(
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 _DEPLOYMENT_OPERATIONS = (
-    *API.inference_operations(),
-    *ImagesApi(NAME, _write_lines, _read_deployment).operations(),
-    *AudioApi(NAME, _write_lines, _read_deployment).operations(),
+    *API.make_inference_operations(),
+    *ImagesApi(NAME, _write_lines, _read_deployment).make_operations(),
+    *AudioApi(NAME, _write_lines, _read_deployment).make_operations(),
 )
-_ANSWERING = (*_DEPLOYMENT_OPERATIONS, API.responses_operation())
+_ANSWERING = (*_DEPLOYMENT_OPERATIONS, API.make_responses_operation())
 _RESOURCE_OPERATIONS = (
-    API.responses_operation(),
-    RealtimeApi(NAME, _write_lines).turn_operation(),
-    *connection_operations(OBJECTS),
-    *API.stored_operations(),
-    *object_operations(replace(OBJECTS, operations=_ANSWERING)),
+    API.make_responses_operation(),
+    RealtimeApi(NAME, _write_lines).make_turn_operation(),
+    *make_connection_operations(OBJECTS),
+    *API.make_stored_operations(),
+    *make_object_operations(replace(OBJECTS, operations=_ANSWERING)),
     *make_model_operations(NAME, _write_lines),
 )
 
@@ -229,7 +231,7 @@ DIALECT = Dialect(
         # Where the class AzureOpenAI goes when its base URL ends in /openai/v1.
         *_mount("/openai/v1/deployments/{deployment}", _DEPLOYMENT_OPERATIONS),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=_fail,
     rate_limit_headers=write_remaining_limits,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),

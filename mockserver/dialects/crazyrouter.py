@@ -46,19 +46,19 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 ROWS = make_gateway_rows(
-    content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded"),
-    billing=ErrorRow(402, "insufficient_quota", "insufficient_quota"),
-    forbidden=ErrorRow(403, "insufficient_quota", "insufficient_quota"),
-    model_not_found=ErrorRow(503, "server_error", "model_not_found"),
-    unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found"),
-    quota=ErrorRow(403, "insufficient_quota", "insufficient_quota"),
-    server_error=ErrorRow(500, "server_error", "get_channel_failed"),
+    content_filter=ErrorRow(status=400, kind=INVALID_REQUEST, code="content_filter"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded"),
+    billing=ErrorRow(status=402, kind="insufficient_quota", code="insufficient_quota"),
+    forbidden=ErrorRow(status=403, kind="insufficient_quota", code="insufficient_quota"),
+    model_not_found=ErrorRow(status=503, kind="server_error", code="model_not_found"),
+    unknown_model=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found"),
+    quota=ErrorRow(status=403, kind="insufficient_quota", code="insufficient_quota"),
+    server_error=ErrorRow(status=500, kind="server_error", code="get_channel_failed"),
 )
 MESSAGES: Mapping[str, str] = {
     "model_not_found": "The model `{model}` does not exist or you do not have access to it: no channel serves it now.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
@@ -67,7 +67,7 @@ DIALECT = Dialect(
         make_chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, write_request_id),
         *make_model_operations(NAME, write_request_id),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     models=("gpt-4o", "gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-pro", "deepseek-r1"),
     own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),

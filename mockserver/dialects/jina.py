@@ -10,7 +10,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._embeddings import MAX_DIMENSIONS, find_writer, make_embedding_call, make_embedding_reply
-from mockserver.dialects._errors import ErrorRow, make_error_rows, make_plain_errors, refuse_without_code
+from mockserver.dialects._errors import make_bare_row, make_error_rows, make_plain_errors, refuse_without_code
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -35,7 +35,7 @@ NAME = "jina"
 MAX_INPUTS = 1000
 
 
-def _texts_or(table: Schema) -> Schema:
+def _make_texts_type(table: Schema) -> Schema:
     """Return the type of a list of texts and tables."""
     either = union_by(
         lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
@@ -50,7 +50,7 @@ _TYPE = literal("float", "base64", "binary", "ubinary")
 EMBED = Model(
     shape(
         model=str,
-        input=text_or("<an array>", _texts_or(shape(text=optional(str), image=optional(str)))),
+        input=text_or("<an array>", _make_texts_type(shape(text=optional(str), image=optional(str)))),
         task=optional(str),
         dimensions=optional(integer(1, MAX_DIMENSIONS)),
         late_chunking=optional(bool),
@@ -64,7 +64,7 @@ RERANK = Model(
     shape(
         model=str,
         query=str,
-        documents=_texts_or(Object),
+        documents=_make_texts_type(Object),
         top_n=optional(integer(1)),
         return_documents=optional(bool),
     )
@@ -132,23 +132,23 @@ MESSAGES: Mapping[str, str] = {
     "quota": "Insufficient balance, please recharge your API key.",
     "server_error": "Internal Server Error",
 }
-ERRORS = make_plain_errors(make_error_rows(ErrorRow), MESSAGES, read_bearer)
+ERRORS = make_plain_errors(make_error_rows(make_bare_row), MESSAGES, read_credential=read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
     bare=("/v1/rerank",),  # of servers that are compatible, such as vLLM
     omissible="/v1",
     operations=(
-        Operation("embeddings", "POST", "/v1/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("embeddings", "POST", "/v1/embeddings", parse=_parse_embeddings, render=_render_embeddings),
         Operation(
             "rerank",
             "POST",
             "/v1/rerank",
-            partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
-            _render_ranking,
+            parse=partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
+            render=_render_ranking,
         ),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=fail_with_detail(ERRORS),
     models=("jina-embeddings-v4", "jina-embeddings-v3", "jina-reranker-v3", "jina-reranker-v2-base-multilingual"),
     missing=dict.fromkeys(("/v1/classify", "/v1/segment"), "{json: {}}"),

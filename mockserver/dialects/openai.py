@@ -26,14 +26,14 @@ from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
 from mockserver.dialects._openai_api.images import ImagesApi, word_image_error
 from mockserver.dialects._openai_api.moderations import make_moderation_operation
-from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects import make_object_operations
 from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
-from mockserver.dialects._openai_api.realtime.connections import connection_operations
+from mockserver.dialects._openai_api.realtime.connections import make_connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import clip, read_bearer
 from mockserver.dialects._reply import (
-    data_reply,
+    make_data_reply,
     make_json_reply,
     make_model_operations,
     make_request_hex,
@@ -66,7 +66,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
     lines = _write_lines(http, call) + _retry_lines(failure, resolved.status)
-    return data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
+    return make_data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
 
 
 @remember(256)
@@ -126,24 +126,26 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 
-_RATE_LIMIT = ErrorRow(429, "requests", "rate_limit_exceeded")
+_RATE_LIMIT = ErrorRow(status=429, kind="requests", code="rate_limit_exceeded")
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, INVALID_REQUEST if status < 500 else "server_error"),
-    content_filter=ErrorRow(400, INVALID_REQUEST, "content_policy_violation"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
-    invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
-    billing=ErrorRow(402, INVALID_REQUEST, "billing_not_active"),
-    model_not_allowed=ErrorRow(403, INVALID_REQUEST, "model_not_found"),
-    model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
-    method_not_allowed=ErrorRow(405, INVALID_REQUEST, "method_not_supported"),
-    unsupported_media_type=ErrorRow(415, INVALID_REQUEST, "unsupported_media_type"),
-    unprocessable=ErrorRow(422, INVALID_REQUEST, "unprocessable"),
+    lambda status: ErrorRow(status=status, kind=INVALID_REQUEST if status < 500 else "server_error"),
+    content_filter=ErrorRow(status=400, kind=INVALID_REQUEST, code="content_policy_violation"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
+    invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
+    billing=ErrorRow(status=402, kind=INVALID_REQUEST, code="billing_not_active"),
+    model_not_allowed=ErrorRow(status=403, kind=INVALID_REQUEST, code="model_not_found"),
+    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    previous_not_found=ErrorRow(
+        status=400, kind=INVALID_REQUEST, code="previous_response_not_found", param="previous_response_id"
+    ),
+    method_not_allowed=ErrorRow(status=405, kind=INVALID_REQUEST, code="method_not_supported"),
+    unsupported_media_type=ErrorRow(status=415, kind=INVALID_REQUEST, code="unsupported_media_type"),
+    unprocessable=ErrorRow(status=422, kind=INVALID_REQUEST, code="unprocessable"),
     rate_limit=_RATE_LIMIT,
     over_limit=_RATE_LIMIT,
-    quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
+    quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
 )
-ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, read_bearer)
+ERRORS = ErrorTable(rows=ROWS, messages=OPENAI_MESSAGES, read_credential=read_bearer)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
@@ -155,24 +157,24 @@ API = OpenAIApi(
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 ANSWERING = (
-    *API.inference_operations(),
-    API.responses_operation(),
+    *API.make_inference_operations(),
+    API.make_responses_operation(),
     make_moderation_operation(NAME, _write_lines),
-    *ImagesApi(NAME, _write_lines).operations(),
-    *AudioApi(NAME, _write_lines).operations(),
-    RealtimeApi(NAME, _write_lines).turn_operation(),
-    *connection_operations(OBJECTS),
+    *ImagesApi(NAME, _write_lines).make_operations(),
+    *AudioApi(NAME, _write_lines).make_operations(),
+    RealtimeApi(NAME, _write_lines).make_turn_operation(),
+    *make_connection_operations(OBJECTS),
 )
 DIALECT = Dialect(
     name=NAME,
     operations=(
         *ANSWERING,
-        *API.stored_operations(),
-        *object_operations(replace(OBJECTS, operations=ANSWERING)),
+        *API.make_stored_operations(),
+        *make_object_operations(replace(OBJECTS, operations=ANSWERING)),
         *make_model_operations(NAME, _write_lines),
-        Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
+        Operation("delete_model", "DELETE", "/models/{model:path}", parse=_parse_deletion, render=_render_deletion),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     rate_limit_headers=write_openai_rate_limits,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),

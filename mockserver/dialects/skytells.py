@@ -27,7 +27,7 @@ from mockserver.wire.chat import ChatLayout, prompt_filter
 NAME = "skytells"
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return (http.header("x-api-key") or "").strip() or read_bearer(http)
 
 
@@ -75,14 +75,14 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 ROWS = make_gateway_rows(
-    content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter", "messages"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
-    billing=ErrorRow(402, INVALID_REQUEST, "payment_required"),
-    forbidden=ErrorRow(403, "permission_error", "forbidden"),
-    model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    quota=ErrorRow(429, "rate_limit_error", "insufficient_quota"),
-    server_error=ErrorRow(500, "server_error", "internal_error"),
+    content_filter=ErrorRow(status=400, kind=INVALID_REQUEST, code="content_filter", param="messages"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
+    billing=ErrorRow(status=402, kind=INVALID_REQUEST, code="payment_required"),
+    forbidden=ErrorRow(status=403, kind="permission_error", code="forbidden"),
+    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    unknown_model=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    quota=ErrorRow(status=429, kind="rate_limit_error", code="insufficient_quota"),
+    server_error=ErrorRow(status=500, kind="server_error", code="internal_error"),
 )
 # The rest are reason phrases.
 _IDS_BY_STATUS = {400: "INVALID_REQUEST", 413: "REQUEST_TOO_LARGE", 429: "RATE_LIMIT_EXCEEDED", 500: "INTERNAL_ERROR"}
@@ -107,7 +107,7 @@ MESSAGES: Mapping[str, str] = {
     "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, credential)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential)
 CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_read_query)
 
 DIALECT = Dialect(
@@ -120,7 +120,7 @@ DIALECT = Dialect(
         ),
         *make_model_operations(NAME, write_request_id),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=_fail,
     models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "call_pieces"}),

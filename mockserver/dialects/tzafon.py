@@ -53,12 +53,12 @@ from mockserver.dialects._openai_api.chat_bodies import (
     TextPart,
     ToolMode,
     ToolName,
-    chat_model,
+    make_chat_model,
 )
 from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
 from mockserver.dialects._openai_api.responses import (
     ResponsesRequest,
-    error_event,
+    make_error_event,
     make_message,
     make_responses_reply,
     parse_responses,
@@ -68,17 +68,17 @@ from mockserver.dialects._openai_api.responses_bodies import (
     ResponseBody,
     ResponseNamedTool,
     Summary,
-    input_of,
-    responses_model,
-    text_options,
-    tools_of,
+    make_input_type,
+    make_responses_model,
+    make_text_options_type,
+    make_tools_type,
 )
 from mockserver.dialects._openai_api.stored import StoredResponses
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     clip,
-    custom_complaint,
+    complain,
     read_bearer,
     read_request,
     refuse_first,
@@ -99,7 +99,7 @@ ComputerTool = shape(
     display_width=int,
     environment=literal("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
 )
-VllmTool = tools_of(str, computer_use_preview=ComputerTool)
+VllmTool = make_tools_type(str, computer_use_preview=ComputerTool)
 ComputerChoice = shape(type=literal("computer_use_preview", "computer_use"))
 ChosenTool = tag_union("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh")
@@ -146,9 +146,9 @@ _OPENAI_FIELDS = (
     "previous_response_id", "prompt", "prompt_cache_key", "truncation",
 )  # fmt: skip
 # `POST /responses`.
-RESPONSE = responses_model(
+RESPONSE = make_responses_model(
     shape(
-        input=input_of(InputPart, status=ItemStatus),
+        input=make_input_type(InputPart, status=ItemStatus),
         **fields_of(ResponseBody, *_OPENAI_FIELDS),
         model=optional(str),
         metadata=optional(mapping(str)),
@@ -164,7 +164,7 @@ RESPONSE = responses_model(
             shape(effort=optional(Efforts), summary=optional(Summary), generate_summary=optional(Summary))
         ),
         service_tier=not_null(literal("auto", "default", "flex", "scale", "priority")),
-        text=optional(text_options(str)),
+        text=optional(make_text_options_type(str)),
         tool_choice=not_null(union(ToolMode, label_member("<an object>", ChosenTool))),
         tools=not_null(list_of(VllmTool)),
         **_FOR_THE_SERVER,
@@ -220,7 +220,7 @@ ChatFormat = shape(
 )
 
 # `POST /chat/completions`: the fields with a meaning here; others may have any value.
-CHAT = chat_model(
+CHAT = make_chat_model(
     shape(
         messages=list_of(VllmMessage, 1),
         **fields_of(ChatBody, "max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls"),
@@ -335,25 +335,25 @@ def refuse(complaint: Complaint) -> Failure:
 
 def _find_conflicts(body: Body) -> Iterator[Complaint]:
     if body.get("background") and body.get("store") is False:
-        yield custom_complaint("background can only be used when `store` is true", "background")
+        yield complain("background can only be used when `store` is true", "background")
     if body.get("previous_response_id") is not None and body.get("previous_input_messages") is not None:
         message = "Only one of `previous_input_messages` and `previous_response_id` can be set."
-        yield custom_complaint(message, "previous_input_messages")
+        yield complain(message, "previous_input_messages")
     if body.get("cache_salt") == "":
         yield _make_salt_complaint()
 
 
 def _find_lonely(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield custom_complaint("Stream options can only be defined when `stream=True`.", "stream_options")
+        yield complain("Stream options can only be defined when `stream=True`.", "stream_options")
     if body.get("top_logprobs") and not body.get("logprobs"):
-        yield custom_complaint("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
+        yield complain("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
     if body.get("cache_salt") == "":
         yield _make_salt_complaint()
     choice = body.get("tool_choice")
     tools = body.get("tools")
     if choice not in (None, "none", "auto") and not tools:
-        yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
+        yield complain("When using `tool_choice`, `tools` must be set.", "tool_choice")
 
 
 def _check_live(call: Call, validation: Validation) -> Call:
@@ -364,18 +364,18 @@ def _check_live(call: Call, validation: Validation) -> Call:
 
 def find_live_mistakes(body: Body) -> Iterator[Complaint]:
     if isinstance(heat := body.get("temperature"), int | float) and heat < 0:
-        yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
+        yield complain(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
     if isinstance(share := body.get("top_p"), int | float) and not 0 < share <= 1:
-        yield custom_complaint(f"top_p must be in (0, 1], got {clip(str(share))}.", "top_p")
+        yield complain(f"top_p must be in (0, 1], got {clip(str(share))}.", "top_p")
     for field in ("max_output_tokens", "max_tokens", "max_completion_tokens"):
         if isinstance(most := body.get(field), int | float) and most < 1:  # Responses have fields of any type
-            yield custom_complaint(f"max_tokens must be at least 1, got {most}.", field)
+            yield complain(f"max_tokens must be at least 1, got {most}.", field)
     if body.get("priority"):
-        yield custom_complaint("Got priority but priority scheduling is not enabled.", "priority")
+        yield complain("Got priority but priority scheduling is not enabled.", "priority")
 
 
 def _make_salt_complaint() -> Complaint:
-    return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
+    return complain("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
 RESPONSES_REQUEST = ResponsesRequest(
@@ -431,19 +431,19 @@ CHAT_LAYOUT = ChatLayout(
     optional=frozenset({"annotations", "reasoning_content"}),
 )
 
-_BAD_REQUEST = ErrorRow(400, "BadRequestError")
+_BAD_REQUEST = ErrorRow(status=400, kind="BadRequestError")
 ROWS = make_error_rows(
-    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status, find_reason_phrase(status)),
-    bad_json=ErrorRow(400, "Bad Request"),
+    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status=status, kind=find_reason_phrase(status)),
+    bad_json=ErrorRow(status=400, kind="Bad Request"),
     context_length=replace(_BAD_REQUEST, param="input_tokens"),
-    not_cancellable=ErrorRow(400, INVALID_REQUEST, param="response_id"),
+    not_cancellable=ErrorRow(status=400, kind=INVALID_REQUEST, param="response_id"),
     unsupported=replace(_BAD_REQUEST, code=400),
-    unsupported_media_type=ErrorRow(400, "Bad Request"),
-    model_not_found=ErrorRow(404, "NotFoundError", param="model"),
-    not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
-    previous_not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
-    unmatched=ErrorRow(404, "NotFoundError"),
-    server_error=ErrorRow(500, "InternalServerError"),
+    unsupported_media_type=ErrorRow(status=400, kind="Bad Request"),
+    model_not_found=ErrorRow(status=404, kind="NotFoundError", param="model"),
+    not_found=ErrorRow(status=404, kind=INVALID_REQUEST, param="response_id"),
+    previous_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, param="response_id"),
+    unmatched=ErrorRow(status=404, kind="NotFoundError"),
+    server_error=ErrorRow(status=500, kind="InternalServerError"),
 )
 MESSAGES: Mapping[str, str] = {
     "model_not_found": "The model `{model}` does not exist.",
@@ -453,7 +453,7 @@ MESSAGES: Mapping[str, str] = {
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
 UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{model} is not a multimodal model"}
-ERRORS = make_plain_errors(ROWS, MESSAGES, credential=read_bearer, unsupported=UNSUPPORTED)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer, unsupported=UNSUPPORTED)
 
 STORED = StoredResponses(
     NAME,
@@ -470,16 +470,16 @@ DIALECT = Dialect(
             "responses",
             "POST",
             "/responses",
-            _parse_responses,
-            _render_responses,
-            error=error_event,
+            parse=_parse_responses,
+            render=_render_responses,
+            error=make_error_event,
             shows_reasoning=True,
         ),
         make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=write_request_id, model=MODELS[0]),
-        *STORED.operations(),
+        *STORED.make_operations(),
         *make_model_operations(NAME, write_request_id, _render_model),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     models=MODELS,
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error", "status"},

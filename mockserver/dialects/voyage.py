@@ -16,7 +16,7 @@ from mockserver.dialects._embeddings import (
     make_embedding_call,
     make_embedding_reply,
 )
-from mockserver.dialects._errors import ErrorRow, make_error_rows, make_plain_errors
+from mockserver.dialects._errors import ErrorRow, make_bare_row, make_error_rows, make_plain_errors
 from mockserver.dialects._fields import (
     Model,
     integer,
@@ -32,7 +32,7 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     clip,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     join_words,
     read_bearer,
@@ -131,7 +131,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
         refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     texts = _list_chunks(parsed["input"])
     if validation is not Validation.OFF and "" in texts:
-        raise _refuse(custom_complaint("Input cannot contain empty strings or empty lists", "input"))
+        raise _refuse(complain("Input cannot contain empty strings or empty lists", "input"))
     return _make_call(http, body, parsed, [Message("user", text) for text in texts])
 
 
@@ -233,23 +233,31 @@ MESSAGES: Mapping[str, str] = {
     "server_error": "The server encountered an unexpected error. Please try again.",
     "overloaded": "The server is overloaded. Please try again later.",
 }
-ERRORS = make_plain_errors(make_error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSAGES, read_bearer)
+ERRORS = make_plain_errors(
+    make_error_rows(make_bare_row, model_not_found=ErrorRow(status=400)), MESSAGES, read_credential=read_bearer
+)
 
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
-        Operation("embeddings", "POST", "/multimodalembeddings", _parse_multimodal, _render_multimodal),
-        Operation("embeddings", "POST", "/contextualizedembeddings", _parse_contextualized, _render_contextualized),
+        Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
+        Operation("embeddings", "POST", "/multimodalembeddings", parse=_parse_multimodal, render=_render_multimodal),
+        Operation(
+            "embeddings",
+            "POST",
+            "/contextualizedembeddings",
+            parse=_parse_contextualized,
+            render=_render_contextualized,
+        ),
         Operation(
             "rerank",
             "POST",
             "/rerank",
-            partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
-            _render_ranking,
+            parse=partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
+            render=_render_ranking,
         ),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=fail_with_detail(ERRORS),
     models=MODELS,
 )

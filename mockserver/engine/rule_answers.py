@@ -14,7 +14,7 @@ from mockserver.engine.rule_set import RuleMatch
 from mockserver.model import GENERATORS
 from mockserver.model.budget import AnswerWork
 from mockserver.rules.checks import explain_misfit
-from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
+from mockserver.rules.lint.contradictions import find_contradictions, follows_schema, recall_contradictions
 from mockserver.rules.load import Rule
 
 
@@ -39,13 +39,12 @@ def check_fit(rule: Rule, outcome: RuleOutcome | None, call: Call) -> None:
 async def add_remarks(engine: Engine, call: Call, rule: Rule, draft: Draft, plan: Plan) -> Plan:
     """Return the plan of what a rule says, with remarks if no model could say it."""
     whys = recall_contradictions(call, draft)
-    if whys == ():
-        return plan
     if whys is None:
-        shown = call.operation in engine.thinking.get(call.dialect, (call.operation,))
-        if is_demanding(call):
+        shown = draft.plain is not None or call.operation in engine.thinking.get(call.dialect, (call.operation,))
+        if follows_schema(call) and is_demanding(call):
             whys = await on_thread(find_contradictions, call, draft, shows_reasoning=shown)
         else:
             whys = find_contradictions(call, draft, shows_reasoning=shown)
-    remarks = [f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]
-    return replace(plan, remarks=tuple(remarks)) if remarks else plan
+    if not whys:
+        return plan
+    return replace(plan, remarks=tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]))

@@ -83,7 +83,11 @@ _HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds
 
 
 def find_dimensions(model: str) -> int:
-    return next((size for word, size in _SIZES.items() if word in model.lower()), USUAL_DIMENSIONS)
+    name = model.lower()
+    for word, size in _SIZES.items():
+        if word in name:
+            return size
+    return USUAL_DIMENSIONS
 
 
 def embed(text: str, dimensions: int, seed: Seed) -> Vector:

@@ -18,7 +18,7 @@ from mockserver.rules.answer.compile import KINDS
 from mockserver.rules.answer.content import ERROR_NAMES, WAYS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.checks import BESIDE, OUTCOMES, SAYS
-from mockserver.rules.match.fields import FIELDS, Family, Field
+from mockserver.rules.match.fields import FIELDS, Field, FieldFamily
 from mockserver.rules.match.parse import GROUPS, MODIFIERS
 from mockserver.rules.match.predicates import PREDICATES
 from mockserver.rules.schema import RulesFile, exclude_each_other, make_fault_schema
@@ -36,7 +36,7 @@ def make_when_schema(dialects: Collection[str] = ()) -> Schema:
 
 def _make_when_table(dialects: Collection[str]) -> Schema:
     single = {name: field for name, field in FIELDS.items() if isinstance(field, Field)}
-    families = (field for field in FIELDS.values() if isinstance(field, Family))
+    families = (field for field in FIELDS.values() if isinstance(field, FieldFamily))
     properties = {name: _make_property(field, field.values) for name, field in single.items()}
     return {
         "type": "object",
@@ -72,11 +72,11 @@ def _make_property(field: Field, values: Collection[str]) -> Schema:
     return {**table, "minProperties": 1, "dependentSchemas": _ABSENT_ALONE, **about}
 
 
-def _refer_to_kind(field: Field | Family) -> Schema:
+def _refer_to_kind(field: Field | FieldFamily) -> Schema:
     return {"$ref": f"#/$defs/{field.kind}_field", **_describe_field(field)}
 
 
-def _describe_field(field: Field | Family) -> Schema:
+def _describe_field(field: Field | FieldFamily) -> Schema:
     name = field.name if isinstance(field, Field) else field.prefix
     return {"description": field.doc, "examples": [_EXAMPLES["fields"][name]]}
 

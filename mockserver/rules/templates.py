@@ -231,14 +231,13 @@ def _join_names(source: str, render: Callable[[RenderContext], str]) -> Callable
     reads = [read for read in readers if read is not None]
     if len(reads) < len(names):
         return None
+    form = "%s".join([text.replace("%", "%%") for text in texts[::2]])
 
     def join(scope: RenderContext) -> str:
-        made = texts.copy()
         try:
-            made[1::2] = [read(scope) for read in reads]
+            text = form % tuple([read(scope) for read in reads])
         except KeyError:  # a group outside the match
             return render(scope)
-        text = "".join(made)
         return text if len(text) <= MAX_OUTPUT and is_unicode(text) else render(scope)
 
     return join

@@ -21,7 +21,7 @@ def plan_within_limits(call: Call, visit: Visit) -> Awaitable[Plan]:
     """
     keys = visit.settings.keys
     if keys is not None and call.mcp is None:
-        check_model_allowed(call.model, visit.dialect.credential(visit.request), keys, visit.engine.policy.models)
+        check_model_allowed(call.model, visit.dialect.read_credential(visit.request), keys, visit.engine.policy.models)
     if visit.live.limiter is None and _count_choices(call) <= MANY_CHOICES:
         return plan_call(visit.engine, call)
     return _reserve_and_plan(call, visit)
@@ -39,7 +39,7 @@ async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
             visit.dialect.rate_limit_headers,
             patient=visit.sender.patient,
         )
-        key = visit.dialect.credential(call.http)
+        key = visit.dialect.read_credential(call.http)
         call, charge = await visit.reservation.reserve(call, key, visit.engine.policy, receive=visit.listen)
     if visit.sender.in_process or _count_choices(call) <= MANY_CHOICES:
         plan = await plan_call(visit.engine, call)

@@ -128,7 +128,7 @@ def _find_operation(dialect: str, name: str, *, stream: bool = False) -> Operati
 
 def _write_path(operation: Operation, dialect: str, model: Json) -> str:
     spoken = _find_dialect(dialect)
-    path = operation.usual(operation.path, model=model if isinstance(model, str) and model else spoken.models[0])
+    path = operation.fill_path(operation.path, model=model if isinstance(model, str) and model else spoken.models[0])
     query = "&".join(f"{name}={value}" for name, value in operation.query.items())
     return spoken.mounts[0] + path + (f"?{query}" if query else "")
 
@@ -143,7 +143,7 @@ class Reached(Struct, frozen=True):
     def call(self, settings: Settings) -> Call:
         """Return the call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
-            return self.operation.call(self.http, settings.find_validation(self.endpoint.dialect.name))
+            return self.operation.read_call(self.http, settings.find_validation(self.endpoint.dialect.name))
         except Failure as failure:
             words = f"the provider would refuse this request to {self.http.path}: {failure}".rstrip(".")
             hint = ". To accept it, as merely compatible servers do, set validation: off." if self.is_readable else ""
@@ -153,7 +153,7 @@ class Reached(Struct, frozen=True):
     def is_readable(self) -> bool:
         """Whether a call can be made of the request where nothing is checked."""
         try:
-            self.operation.call(self.http, Validation.OFF)
+            self.operation.read_call(self.http, Validation.OFF)
         except Failure:
             return False
         return True

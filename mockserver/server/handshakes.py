@@ -44,7 +44,7 @@ def check_handshake(http: HttpRequest, endpoint: Endpoint, settings: Settings) -
     """
     check_page(http, settings)
     if settings.keys is not None and endpoint.socket != "realtime":
-        check_key(endpoint.dialect.credential(http), settings.keys)
+        check_key(endpoint.dialect.read_credential(http), settings.keys)
     version = http.header_values.get(b"sec-websocket-version")
     if version != VERSION:
         why = "is missing" if version is None else "must be 13"

@@ -46,7 +46,7 @@ def read_call(operation: Operation, visit: Visit) -> Call:
     """Return the call of a request; the visit has the remarks on the history that it sends back. Raises Failure."""
     settings = visit.settings
     validation = find_validation(visit.row.dialect, settings.validation)
-    visit.call = call = operation.call(visit.request, validation)
+    visit.call = call = operation.read_call(visit.request, validation)
     if not call.is_sound and settings.replay != "off":
         problems = operation.history(call, validation)
         if problems and settings.replay == "warn":

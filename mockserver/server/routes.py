@@ -24,7 +24,7 @@ class Endpoint(Struct, frozen=True):
     @property
     def shown(self) -> str:
         """The path as it is most often called."""
-        return next(iter(self.operations.values())).usual(self.path) if self.operations else self.path
+        return next(iter(self.operations.values())).fill_path(self.path) if self.operations else self.path
 
     @property
     def is_unknown(self) -> bool:

@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"/[\w/.~-]*")
 @cache
 def make_stub_operation(dialect: str, host: str = "") -> Operation:
     """Return the operation at a path that no dialect knows; this one, or this host of it, would own it."""
-    return Operation(OTHER, "", "", partial(_parse, dialect, host), _render)
+    return Operation(OTHER, "", "", parse=partial(_parse, dialect, host), render=_render)
 
 
 def choose_operation(endpoint: Endpoint, method: str) -> Operation | None:

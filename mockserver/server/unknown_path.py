@@ -29,7 +29,7 @@ def may_be_stubbed(visit: Visit, hints: PathHints) -> bool:
     if hints.mistake or not rule_set.stubs or is_control(request.path):
         return False
     keys = visit.settings.keys
-    key = visit.dialect.credential(request)
+    key = visit.dialect.read_credential(request)
     admitted = keys is None or (key is not None and key in keys and keys[key].allowed)
     return admitted or is_stubbed(request, visit.dialect, rule_set.rules)
 

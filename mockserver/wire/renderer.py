@@ -9,6 +9,7 @@ that of a rule does, the template is kept with it, with all filled in that does 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -67,7 +68,7 @@ def find_outline(choice: Choice) -> Outline | None:
 
     Raises UnicodeEncodeError for lone surrogates.
     """
-    found: Outline | None = vars(choice).get("outline")
+    found: Outline | None = choice.outline
     if found is None:
         found = vars(choice)["outline"] = _outline_choice(choice)
     return found
@@ -83,10 +84,12 @@ def _outline_choice(choice: Choice) -> Outline | None:
         texts += (choice.echo, choice.stop)
     for part in choice.parts:
         kind = type(part)
-        if kind is Item or (type(part) is Text and part.annotations):
+        if kind is Item:
             return None
         form += (kind, type(part.chunks) is tuple)
         if type(part) is Text:  # first, as most are
+            if part.annotations:
+                return None
             form.append(part.apart)
             texts.append(part.text)
         else:
@@ -217,6 +220,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
 _NOTHING = Outline((), ())
 _SERIES = (3, 77)  # two numbers whose marks differ in length, too
 _UNKNOWN: Any = object()
+_read_outline = attrgetter("outline")
 
 
 class Renderer(Generic[Options]):
@@ -357,7 +361,7 @@ class Renderer(Generic[Options]):
         `counts`: of the pieces of a stream, up to 3 of each part.
         """
         choices = given.choices
-        came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
+        came_before = None not in map(_read_outline, choices)
         rest = self._outline_rest(answer, choices)
         if rest is None:
             return FoundTemplate(None)
@@ -485,7 +489,7 @@ class SplitParts(Struct, frozen=True):
 
 def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
     """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
-    found: SplitParts | None = vars(choice).get("spoken")
+    found: SplitParts | None = choice.spoken
     if found is None or found.tokenizer is not tokenizer:
         try:
             parts = [_cut_part(part, tokenizer) for part in choice.parts]

@@ -36,8 +36,8 @@ def test_a_dialect_is_complete(anyone: Any) -> None:
 
 
 def test_bearer_is_understood_everywhere(anyone: Any) -> None:
-    assert anyone.dialect.credential(anyone.request(headers={"authorization": "bearer k"})) == "k"
-    assert anyone.dialect.credential(anyone.request(headers={})) is None
+    assert anyone.dialect.read_credential(anyone.request(headers={"authorization": "bearer k"})) == "k"
+    assert anyone.dialect.read_credential(anyone.request(headers={})) is None
 
 
 @pytest.mark.parametrize(

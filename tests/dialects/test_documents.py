@@ -17,7 +17,12 @@ from mockserver.dialects._openai_api.embeddings import (
     parse_embeddings,
     refuse_long_input,
 )
-from mockserver.dialects._openai_api.moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
+from mockserver.dialects._openai_api.moderations import (
+    USUAL_MODEL,
+    list_input_types,
+    parse_moderations,
+    render_moderations,
+)
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.moderations import Judgement, Moderations
 from tests.kit.calls import call as some_call
@@ -135,8 +140,8 @@ FOUND = Moderations("modr-1", "m", (Judgement({"hate": 0.7, "violence": 0.1}, fr
 
 
 def test_images_are_judged_in_some_categories():
-    applied = moderations(FOUND, ("text", "image"))["results"][0]["category_applied_input_types"]
+    applied = render_moderations(FOUND, ("text", "image"))["results"][0]["category_applied_input_types"]
     assert applied["violence"] == ["text", "image"]
     assert applied["hate"] == ["text"]
-    alone = moderations(FOUND, ("image",))["results"][0]["category_applied_input_types"]
+    alone = render_moderations(FOUND, ("image",))["results"][0]["category_applied_input_types"]
     assert (alone["sexual"], alone["sexual/minors"]) == (["image"], [])

@@ -10,7 +10,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects.fireworks import DIALECT
-from mockserver.dialects.fireworks.request import parse_chat, parse_completion, perf_metrics
+from mockserver.dialects.fireworks.request import measure_performance, parse_chat, parse_completion
 
 SCHEMA = {"type": "object", "properties": {"b": {}, "a": {}}}
 ANSWER = Answer("cmpl-1", 7, "m", (Choice((Text(" Hi you"),)),), Usage(3, 2, cached=1))
@@ -64,7 +64,7 @@ def refused(**body: Any) -> Any:
     ],
 )
 def test_metrics(body: Any, predicted: tuple[int, int] | None) -> None:
-    told = perf_metrics(parse(**body).raw, ANSWER)
+    told = measure_performance(parse(**body).raw, ANSWER)
     assert (told["prompt-tokens"], told["cached-prompt-tokens"]) == (3, 1)
     assert 0 < told["server-time-to-first-token"] < told["server-processing-time"]
     names = ("speculation-prompt-tokens", "speculation-prompt-matched-tokens")

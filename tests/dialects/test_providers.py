@@ -31,7 +31,7 @@ BOTH = {"authorization": "Bearer t", "api-key": "k", "x-api-key": "x"}
     ],
 )
 def test_credential(speak: Speak, dialect: str, headers: Mapping[str, str], key: str | None) -> None:
-    assert speak(dialect).dialect.credential(speak(dialect).request(headers=headers)) == key
+    assert speak(dialect).dialect.read_credential(speak(dialect).request(headers=headers)) == key
 
 
 def test_openai_only_counts_reasoning(speak: Speak, answer: Any) -> None:

@@ -12,11 +12,11 @@ from mockserver.core.http import Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
 from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
-    error_event,
     find_responses_meaning,
+    make_error_event,
     make_responses_reply,
     read_input,
-    request_fields,
+    show_request,
 )
 from mockserver.wire.response_events import ResponseRenderer
 
@@ -136,7 +136,7 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("body", "echoed"), ECHOED)
 def test_echo(speak: Callable[[str], Any], body: dict[str, Any], echoed: dict[str, Any]) -> None:
-    assert request_fields(speak("openai").responses(body), RESPONSE_LAYOUT.response) == echoed
+    assert show_request(speak("openai").responses(body), RESPONSE_LAYOUT.response) == echoed
 
 
 def numbers(reply: Any) -> list[int]:
@@ -174,5 +174,5 @@ def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> No
 )
 def test_an_error_as_an_event(said: Any, error: Any) -> None:
     before = b'event: response.created\ndata: {"type":"response.created","sequence_number":6}\n\n'
-    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), before)
+    event = make_error_event(Reply(500, (), json.dumps({"error": said}).encode()), before)
     assert (event.event, json.loads(event.data)) == ("error", {"type": "error", "sequence_number": 7, "error": error})

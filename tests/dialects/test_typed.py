@@ -406,10 +406,10 @@ def _read(case: Case, body: bytes) -> Any:
     """The call of a body, or why it is refused."""
     operation = next(each for each in discover()[case.dialect].operations if each.name == case.operation)
     headers = ((b"content-type", b"application/json"), *((k.encode(), v.encode()) for k, v in case.headers.items()))
-    path = operation.usual(operation.path, **case.params)
+    path = operation.fill_path(operation.path, **case.params)
     http = HttpRequest("POST", path, operation.query, headers, body, path_params=case.params)
     try:
-        call = operation.call(http, Validation.PUBLISHED)
+        call = operation.read_call(http, Validation.PUBLISHED)
     except Failure as failure:
         return failure.reason, failure.message, failure.code, failure.param, failure.kind, failure.details
     fields = {name: getattr(call, name) for name in Call.__struct_fields__ if name not in ("http", "is_sound")}
@@ -471,4 +471,4 @@ def test_a_key_that_is_stated_twice_is_refused_where_the_path_names_the_model(ot
     headers = ((b"content-type", b"application/json"),)
     query, params = {"api-version": "2024-10-21"}, {"deployment": "a:b"}
     with pytest.raises(Failure, match="duplicate key"):
-        next(chats).call(HttpRequest("POST", "/", query, headers, body, path_params=params), Validation.PUBLISHED)
+        next(chats).read_call(HttpRequest("POST", "/", query, headers, body, path_params=params), Validation.PUBLISHED)

@@ -75,7 +75,7 @@ def every_place() -> Iterator[Place]:
     for dialect in discover().values():
         for mount in dialect.mounts:
             for operation in dialect.operations:
-                yield Place(dialect.name, operation, mount + _KIND.sub("", operation.usual(operation.path)))
+                yield Place(dialect.name, operation, mount + _KIND.sub("", operation.fill_path(operation.path)))
 
 
 def select_tried(places: Iterable[Place]) -> Iterator[Place]:

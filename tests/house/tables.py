@@ -23,7 +23,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure, Timing
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import FEATURES, Dialect, discover, discover_all, list_hosts
-from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects import make_object_operations
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
@@ -309,7 +309,7 @@ def _operations(dialect: Dialect) -> str:
 def _operations_on_objects() -> dict[str, str]:
     """Where each operation on OpenAI's objects stands."""
     api = ObjectsApi(dialect="openai", lines=lambda http, call: "", fail=discover()["openai"].fail, operations=())
-    return {each.name: f"`{each.method} {each.path}`" for each in reversed(object_operations(api))}
+    return {each.name: f"`{each.method} {each.path}`" for each in reversed(make_object_operations(api))}
 
 
 def _objects() -> str:
@@ -494,7 +494,7 @@ def _startup() -> str:
 
 def _credential(dialect: Dialect) -> str:
     """How a dialect reads the client's key, found by trying."""
-    return ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.credential(http) == "KEY")
+    return ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.read_credential(http) == "KEY")
 
 
 _KEYS_SENT: Mapping[str, HttpRequest] = {

@@ -3,73 +3,104 @@
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.house.syntax import find_nodes, parse
 
 PACKAGE = Path(__file__).parents[2] / "mockserver"
 
 _ALL = {"msgspec"}  # every floor's classes
-_TYPES = {"pydantic", "pydantic_core", "typing_extensions"}
-_SERVED = {
-    "core",
-    "config",
-    "wire",
-    "state",
-    "kinds",
-    "dialects",
-    "rules",
-    "model",
-    "cassettes",
-    "delivery",
-    "engine",
-    "tokenizers",
-    "media",
-}
-_CODINGS = {"brotli", "backports", "compression"}
 
-# Each part of the house: the parts it may import, and the distributions from outside.
-FLOORS: dict[str, tuple[set[str], set[str]]] = {
-    "core": (set(), set()),
-    "core/hosted_tools": (set(), {"pydantic_core"}),
-    "wire": ({"core", "media"}, {"pydantic_core", "typing_extensions"}),
-    "state": ({"core"}, {"redis"}),
-    "config": ({"core"}, _TYPES | {"yaml", "regex"}),
-    "tokenizers": ({"core", "config"}, {"tiktoken"}),
-    "media": ({"core"}, set()),
-    "kinds": ({"core", "config", "media"}, set()),
-    "dialects": (
-        {"core", "wire", "config", "kinds", "media"},
-        _TYPES | {"jiter", "python_multipart", "jsonschema_rs"},
+
+class Floor(NamedTuple):
+    """What a part of the house may import: parts below it, and distributions from outside."""
+
+    parts: Set[str] = frozenset()
+    outside: Set[str] = frozenset()
+
+
+# Each part of the house; all that its floor allows is imported there.
+FLOORS = {
+    "core": Floor(),
+    "core/hosted_tools": Floor(outside={"pydantic_core"}),
+    "wire": Floor(parts={"core", "media"}, outside={"pydantic_core"}),
+    "state": Floor(parts={"core"}, outside={"redis"}),
+    "config": Floor(parts={"core"}, outside={"pydantic", "pydantic_core", "yaml", "regex"}),
+    "tokenizers": Floor(parts={"core", "config"}, outside={"tiktoken"}),
+    "media": Floor(parts={"core"}),
+    "kinds": Floor(parts={"core", "config", "media"}),
+    "dialects": Floor(
+        parts={"core", "wire", "config", "kinds", "media"},
+        outside={"jiter", "python_multipart", "jsonschema_rs", "pydantic_core"},
     ),
-    "model": ({"core", "config"}, {"pydantic_core", "jsonschema_rs", "lark", "yaml"}),
-    "rules": (
-        {"core", "config", "kinds", "model"},
-        _TYPES | {"minijinja", "regex", "ahocorasick_rs", "jmespath", "jsonschema_rs", "faker"},
+    "model": Floor(parts={"core", "config"}, outside={"pydantic_core", "jsonschema_rs", "lark"}),
+    "rules": Floor(
+        parts={"core", "config", "kinds", "model"},
+        outside={"minijinja", "regex", "ahocorasick_rs", "jmespath", "faker", "pydantic_core"},
     ),
-    "cassettes": ({"core", "config", "kinds"}, _TYPES | {"yaml", "regex", "ahocorasick_rs"}),
-    "delivery": ({"core"}, _TYPES),
-    "delivery/connection": ({"core"}, {"starlette"}),
-    "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
-    "engine": ({"core", "config", "kinds", "rules", "model", "cassettes", "state", "media"}, _TYPES),
-    "reports": ({"core", "config", "kinds", "rules", "engine", "cassettes"}, set()),
-    "server": (
-        _SERVED | {"reports"},
-        _TYPES
-        | {"starlette", "uvicorn", "websockets", "uvloop", "httptools", "anyio", "httpx2", "watchfiles"}
-        | _CODINGS
-        | {"prometheus_client"},
+    "cassettes": Floor(
+        parts={"core", "config", "kinds"},
+        outside={"yaml", "regex", "ahocorasick_rs", "pydantic", "typing_extensions"},
     ),
-    "cli": (
-        _SERVED | {"server", "reports", "testing"},
-        {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"},
+    "delivery": Floor(parts={"core"}),
+    "delivery/connection": Floor(parts={"core"}, outside={"starlette"}),
+    "engine": Floor(parts={"core", "config", "kinds", "rules", "model"}),
+    "reports": Floor(parts={"core", "config", "kinds", "rules", "engine", "cassettes"}),
+    "server": Floor(
+        parts={
+            "core",
+            "config",
+            "wire",
+            "state",
+            "kinds",
+            "dialects",
+            "rules",
+            "cassettes",
+            "delivery",
+            "engine",
+            "tokenizers",
+            "media",
+            "reports",
+        },
+        outside={
+            "starlette",
+            "uvicorn",
+            "websockets",
+            "httptools",
+            "httpx2",
+            "watchfiles",
+            "pydantic_core",
+            "brotli",
+            "backports",
+            "compression",
+            "prometheus_client",
+        },
     ),
-    "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
-    "pytest_plugin": ({"core", "config", "testing", "reports"}, {"pytest"}),
-    "__init__": ({"core", "testing"}, set()),
-    "__main__": ({"core", "cli"}, set()),
+    "cli": Floor(
+        parts={
+            "core",
+            "config",
+            "dialects",
+            "rules",
+            "cassettes",
+            "delivery",
+            "engine",
+            "server",
+            "reports",
+            "testing",
+        },
+        outside={"click", "httpx", "pydantic_core"},
+    ),
+    "testing": Floor(
+        parts={"core", "config", "state", "dialects", "rules", "cassettes", "delivery", "engine", "server", "reports"},
+        outside={"starlette", "httpx", "httpx2", "anyio", "openai"},
+    ),
+    "pytest_plugin": Floor(parts={"core", "config", "testing", "reports"}, outside={"pytest"}),
+    "__init__": Floor(),
+    "__main__": Floor(parts={"core", "cli"}),
 }
 
 # Dialects that carry the bodies of another, and may import it: each, and that other.
@@ -146,20 +177,27 @@ def _imports(source: str) -> Iterator[tuple[ast.stmt, str]]:
             yield from ((node, f"{module}.{name.name}") for name in node.names)
 
 
+def _find_room(path: Path) -> str:
+    """Return the part of the house that a module belongs to, by its path in the package."""
+    place = path.with_suffix("").as_posix()
+    return place if place in FLOORS else path.with_suffix("").parts[0]
+
+
 def _complaints(path: Path, target: str, *, at_top: bool) -> Iterator[str]:
-    parts, place = target.split("."), path.with_suffix("").as_posix()
+    parts = target.split(".")
+    place = path.with_suffix("").as_posix()
     here = path.with_suffix("").parts[0]
-    inside, outside = FLOORS.get(place, FLOORS.get(here, (set(), set())))
+    floor = FLOORS.get(_find_room(path), Floor())
     if target.startswith("."):
         yield f"write the import in full, not {target}"
     elif parts[0] != "mockserver":
         if parts[0] in CHANCE_AND_TIME and place != "core/seed":
             yield f"{parts[0]} may be imported in core/seed.py only"
-        if parts[0] not in sys.stdlib_module_names | _ALL | outside:
+        if parts[0] not in sys.stdlib_module_names | _ALL | floor.outside:
             yield f"{here} may not import {parts[0]}"
         if parts[0] in SLOW and at_top:
             yield f"{parts[0]} is slow to import: import it where it is first needed"
-    elif parts[1] in FLOORS and parts[1] != here and parts[1] not in inside:
+    elif parts[1] in FLOORS and parts[1] != here and parts[1] not in floor.parts:
         yield f"{here} may not import {parts[1]}"
     elif here == parts[1] == "dialects" and len(parts) > 3 and _is_dialect(parts[2]):
         dialect = path.with_suffix("").parts[1]
@@ -196,9 +234,39 @@ def test_planted_circles_are_found(tmp_path: Path) -> None:
     assert circles(tmp_path / "mockserver") == ["mockserver: b -> c -> b", "mockserver.a: one -> two -> one"]
 
 
+def find_unused_floors(package: Path, floors: Mapping[str, Floor]) -> list[str]:
+    """Return what floors say in vain: parts that are not there, and imports that they allow and nobody makes."""
+    imported = defaultdict[str, set[str]](set)
+    for path in package.rglob("*.py"):
+        for _, target in _imports(path.read_text(encoding="utf-8")):
+            parts = target.split(".")
+            imported[_find_room(path.relative_to(package))].add(parts[1] if parts[0] == "mockserver" else parts[0])
+    there = [room for room in floors if (package / room).is_dir() or (package / f"{room}.py").exists()]
+    found = [f"there is no {room}" for room in floors if room not in there]
+    for room in there:
+        allowed = floors[room].parts | floors[room].outside
+        found += [f"{room} does not import {name}" for name in sorted(allowed - imported[room])]
+    return found
+
+
+def test_every_floor_is_that_of_a_room_which_needs_it() -> None:
+    assert find_unused_floors(PACKAGE, FLOORS) == []
+
+
+def test_planted_floors_are_found(tmp_path: Path) -> None:
+    (tmp_path / "mockserver" / "core").mkdir(parents=True)
+    (tmp_path / "mockserver" / "core" / "call.py").write_text("from mockserver.wire import chat\nimport yaml.nodes")
+    floors = {"core": Floor({"wire", "state"}, {"yaml", "numpy"}), "attic/ghost": Floor(outside={"numpy"})}
+    assert find_unused_floors(tmp_path / "mockserver", floors) == [
+        "there is no attic/ghost",
+        "core does not import numpy",
+        "core does not import state",
+    ]
+
+
 def test_every_part_of_the_house_has_its_floor() -> None:
     parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert parts <= set(FLOORS)
+    assert parts == {room for room in FLOORS if "/" not in room}
 
 
 def test_planted_violations_are_found(tmp_path: Path) -> None:
@@ -209,8 +277,8 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
         "dialects/azure.py": "from mockserver.dialects import Dialect\nfrom mockserver.dialects.openai import DIALECT",
         "engine/then.py": "from mockserver import delivery",
         "model/late.py": "import lark\ndef late():\n    import lark, starlette",
-        "delivery/drive.py": "import anyio\nfrom . import script",
-        "delivery/script.py": "import anyio.abc",
+        "delivery/connection.py": "import starlette\nfrom . import script",
+        "delivery/script.py": "import starlette.types",
     }
     for name, source in planted.items():
         path = tmp_path / "mockserver" / name
@@ -220,8 +288,8 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
         "mockserver/core/call.py:1: core may not import yaml",
         "mockserver/core/call.py:2: core may not import engine",
         "mockserver/core/call.py:3: random may be imported in core/seed.py only",
-        "mockserver/delivery/drive.py:2: write the import in full, not ..script",
-        "mockserver/delivery/script.py:1: delivery may not import anyio",
+        "mockserver/delivery/connection.py:2: write the import in full, not ..script",
+        "mockserver/delivery/script.py:1: delivery may not import starlette",
         "mockserver/dialects/azure.py:2: dialect azure may not import dialect openai",
         "mockserver/engine/then.py:1: engine may not import delivery",
         "mockserver/model/late.py:1: lark is slow to import: import it where it is first needed",

@@ -10,8 +10,8 @@ from tests.kit.calls import call
 from tests.kit.rules import context, draft, parts, said, scope, then_mistakes
 
 
-def use(name, arguments, identity="", kind="function"):
-    return ToolUse(ToolCall(identity, name, arguments, kind))
+def use(name, arguments, identity="", kind="function", **fields):
+    return ToolUse(ToolCall(identity, name, arguments, kind), **fields)
 
 
 MADE = {
@@ -23,7 +23,9 @@ MADE = {
     "{refusal: never}": (Refusal("never"),),
     "{text: '{{ last_user }}!'}": (Text("hello!"),),
     "{reasoning: hm, text: hi, tool_calls: [{name: f}]}": (Reasoning("hm"), Text("hi"), use("f", "{}")),
-    "{tool_calls: [{name: f, arguments: {a: '{{ last_user }}'}, id: c}]}": (use("f", '{"a":"hello"}', "c"),),
+    "{tool_calls: [{name: f, arguments: {a: '{{ last_user }}'}, id: c}]}": (
+        use("f", '{"a":"hello"}', "c", is_json=True),
+    ),
     "{tool_calls: [{name: f, arguments: '{\"a\": {{ call.turn }}'}]}": (use("f", '{"a": 0'),),
     "{tool_calls: [{name: f, arguments: auto}, {name: g, input: 'free {{ last_user }}'}]}": (
         use("f", "{}"),
@@ -49,7 +51,7 @@ MADE = {
         Refusal("c"),
     ),
     "{text: hi, chunks: [h, i]}": (Text("hi", ("h", "i")),),
-    "{tool_calls: [{name: f, arguments: {}}], chunks: ['{', '}']}": (ToolUse(ToolCall("", "f", "{}"), ("{", "}")),),
+    "{tool_calls: [{name: f, arguments: {}}], chunks: ['{', '}']}": (use("f", "{}", chunks=("{", "}"), is_json=True),),
     "{parts: [{text: ab, chunks: [a, b]}, {text: c}], chunks: char}": (Text("ab", ("a", "b")), Text("c", "char")),
 }  # fmt: skip
 

@@ -182,7 +182,7 @@ SAID = {
     "{type: reasoning, text: a, summary: b}": (Reasoning("a", summary="b"),),
     "{type: reasoning, summary: '{{ last_user }}'}": (Reasoning("", summary="hello"),),
     "{type: function_call, name: f, arguments: {a: '{{ last_user }}'}, call_id: c}": (
-        ToolUse(ToolCall("c", "f", '{"a":"hello"}')),
+        ToolUse(ToolCall("c", "f", '{"a":"hello"}'), is_json=True),
     ),
     "{type: function_call, name: f}": (ToolUse(ToolCall("", "f", "{}")),),
     "{type: custom_tool_call, name: f, input: a}": (ToolUse(ToolCall("", "f", "a", "custom")),),

@@ -348,7 +348,7 @@ def test_the_default_dialects_paths_are_no_others(default: str) -> None:
     assert own
     for place in own:
         for operation in place.operations.values():
-            path = operation.usual(place.path, model="gpt-4o")
+            path = operation.fill_path(place.path, model="gpt-4o")
             assert find_endpoint(path, own) == find_endpoint(path, every)
 
 

@@ -24,6 +24,7 @@ from mockserver.cassettes.redaction.random_text import is_fake, is_password, is_
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, RecordedEvent
 from mockserver.core.event_stream import is_prelude
+from mockserver.core.frames import Frame, write_event
 from mockserver.core.json import try_parse
 
 
@@ -376,7 +377,7 @@ def _show_message(frame: bytes) -> bytes:
     """Return an event; of a message of Amazon's event streams what it says, which may be in base64."""
     if not is_prelude(frame) or (said := join_data(frame)) is None:
         return frame
-    return f"data: {said}\n\n".encode("utf-8", "surrogateescape")
+    return write_event(Frame(said.encode("utf-8", "surrogateescape")))
 
 
 def _list_joined(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:

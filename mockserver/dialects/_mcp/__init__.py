@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.frames import Frame
+from mockserver.core.frames import Frame, write_retry
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import compile_lazily
@@ -52,7 +52,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp.login import list_login_operations, list_well_known_operations, render_document
 from mockserver.dialects._mcp.recorded import readdress
 from mockserver.dialects._parse import read_bearer, read_json, refuse_other_media
-from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
+from mockserver.dialects._reply import STREAM_LINES, make_data_reply, merge_headers
 from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call, read_message, refuse_message
 
 NAME = "mcp"
@@ -267,7 +267,7 @@ def _reply(
     wants_stream = bool(extras.sse or extras.notices) or not _takes_json(http)
     is_stream = wants_stream and status == 200 and _takes_stream(http)
     if not is_stream:
-        return data_reply(status, to_json(body), lines, headers)
+        return make_data_reply(status, to_json(body), lines, headers)
     notices = [
         {"jsonrpc": "2.0", "method": f"notifications/{notice.kind}", "params": notice.params}
         for notice in extras.notices
@@ -290,7 +290,7 @@ def _make_frame(message: Mapping[str, Json]) -> Frame:
 
 def _make_beginning(place: McpEventId) -> Frame:
     """Return the event without data after which a client takes up a stream that broke off at once, and how soon."""
-    return Frame(b"\nretry: %d" % _RETRY, id=str(place), part="open")
+    return Frame(write_retry(_RETRY), id=str(place), part="open")
 
 
 _RETRY = 100  # milliseconds: a test need not wait longer
@@ -342,7 +342,7 @@ def _render_batch(batch: McpBatch) -> Reply:
         else:
             reply = _render_alone(call, outcome)
             bodies += [reply.body] if reply.body else []
-    return data_reply(200, b"[" + b",".join(bodies) + b"]", "") if bodies else _ACCEPTED
+    return make_data_reply(200, b"[" + b",".join(bodies) + b"]", "") if bodies else _ACCEPTED
 
 
 def _render_alone(call: Call, outcome: Outcome) -> Reply:
@@ -363,7 +363,7 @@ def _write_failure(call: Call, failure: Failure) -> Reply:
     name = read_message(call).id
     if name is None:
         return _ACCEPTED
-    return data_reply(200, to_json({"jsonrpc": "2.0", "id": name, "error": _write_error(failure)}), "")
+    return make_data_reply(200, to_json({"jsonrpc": "2.0", "id": name, "error": _write_error(failure)}), "")
 
 
 def _write_result(outcome: Answer | McpState, request: McpRequest) -> dict[str, Json]:
@@ -557,9 +557,9 @@ _MESSAGES = {
 
 
 def _list_operations(path: str) -> Iterable[Operation]:
-    yield Operation("mcp_call", "POST", path, _parse, _render, readdress=readdress)
-    yield Operation(SESSION.name, "GET", path, partial(_parse_bodiless, method=OPEN_STREAM), _render)
-    yield Operation(SESSION.name, "DELETE", path, partial(_parse_bodiless, method=END_SESSION), _render)
+    yield Operation("mcp_call", "POST", path, parse=_parse, render=_render, readdress=readdress)
+    yield Operation(SESSION.name, "GET", path, parse=partial(_parse_bodiless, method=OPEN_STREAM), render=_render)
+    yield Operation(SESSION.name, "DELETE", path, parse=partial(_parse_bodiless, method=END_SESSION), render=_render)
 
 
 DIALECT = Dialect(
@@ -567,7 +567,7 @@ DIALECT = Dialect(
     mounts=("/mcp",),
     operations=(*_list_operations("/{server}"), *_list_operations(""), *list_login_operations(NAME, _render)),
     unmounted=tuple(list_well_known_operations(NAME, _render)),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     models=(),
 )

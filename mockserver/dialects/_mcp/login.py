@@ -23,7 +23,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import read_json
-from mockserver.dialects._reply import data_reply
+from mockserver.dialects._reply import make_data_reply
 from mockserver.kinds.mcp import SESSION
 
 WELL_KNOWN: Mapping[str, str] = {
@@ -39,7 +39,9 @@ def list_login_operations(dialect: str, render: Callable[[Call, Any], Reply]) ->
     """Yield the steps of a login as operations, relative to the mount."""
     for step, method in _STEPS.items():
         verb = "GET" if method == AUTHORIZE else "POST"
-        yield Operation(SESSION.name, verb, f"/{{server}}/{step}", partial(_parse, dialect, method), render)
+        yield Operation(
+            SESSION.name, verb, f"/{{server}}/{step}", parse=partial(_parse, dialect, method), render=render
+        )
 
 
 def list_well_known_operations(dialect: str, render: Callable[[Call, Any], Reply]) -> Iterator[Operation]:
@@ -47,10 +49,10 @@ def list_well_known_operations(dialect: str, render: Callable[[Call, Any], Reply
     for name, method in WELL_KNOWN.items():
         for place in ("", "/mcp", "/mcp/{server}"):
             path = f"/.well-known/{name}{place}"
-            yield Operation(SESSION.name, "GET", path, partial(_parse, dialect, method), render)
+            yield Operation(SESSION.name, "GET", path, parse=partial(_parse, dialect, method), render=render)
     # OpenID puts it behind the issuer.
     path = "/mcp/{server}/.well-known/openid-configuration"
-    yield Operation(SESSION.name, "GET", path, partial(_parse, dialect, SERVER_METADATA), render)
+    yield Operation(SESSION.name, "GET", path, parse=partial(_parse, dialect, SERVER_METADATA), render=render)
 
 
 def _parse(dialect: str, method: str, http: HttpRequest, validation: Validation) -> Call:
@@ -93,4 +95,4 @@ def render_document(document: McpDocument) -> Reply:
         return Reply(document.status, (("location", document.location), ("content-length", "0")))
     if not document.body:
         return Reply(document.status, (("content-length", "0"),))
-    return data_reply(document.status, json.dumps(document.body).encode(), "cache-control: no-store\r\n")
+    return make_data_reply(document.status, json.dumps(document.body).encode(), "cache-control: no-store\r\n")

@@ -19,11 +19,11 @@ from mockserver.dialects._openai_api.embeddings import make_embeddings_reply, pa
 from mockserver.dialects._openai_api.replay import CHAT_HISTORY, RESPONSES_HISTORY
 from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
-    error_event,
+    make_error_event,
     make_responses_reply,
     parse_openai_responses,
 )
-from mockserver.dialects._openai_api.stored import StoredResponses, stored_chats
+from mockserver.dialects._openai_api.stored import StoredResponses, make_stored_chat_operations
 from mockserver.dialects._parse import Parse
 from mockserver.dialects._reply import RequestLines, answer_reply, make_request_hex
 from mockserver.kinds.embeddings import Embeddings
@@ -50,19 +50,19 @@ class OpenAIApi(Struct, frozen=True):
     elsewhere: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
     refer: Callable[[Call], Call] | None = None
 
-    def inference_operations(self) -> tuple[Operation, ...]:
-        return (self._chat_operation(), self._completion_operation(), self._embedding_operation())
+    def make_inference_operations(self) -> tuple[Operation, ...]:
+        return (self._make_chat_operation(), self._make_completion_operation(), self._make_embedding_operation())
 
-    def _chat_operation(self) -> Operation:
+    def _make_chat_operation(self) -> Operation:
         parser = ChatParser(self.dialect, refuse, live_only=find_live_chat_mistakes, elsewhere=self.elsewhere)
 
         def render(call: Call, outcome: Answer) -> Reply:
             return answer_reply(outcome, self.chat, call.options, self._answer_lines(call, outcome), stream=call.stream)
 
         parse = self._refer_after(parser.parse)
-        return Operation("chat", "POST", "/chat/completions", parse, render, history=CHAT_HISTORY)
+        return Operation("chat", "POST", "/chat/completions", parse=parse, render=render, history=CHAT_HISTORY)
 
-    def _completion_operation(self) -> Operation:
+    def _make_completion_operation(self) -> Operation:
         def parse(http: HttpRequest, validation: Validation) -> Call:
             return parse_completion(http, self.dialect, self.elsewhere(http), validation=validation)
 
@@ -71,9 +71,9 @@ class OpenAIApi(Struct, frozen=True):
             lines = self._answer_lines(call, outcome)
             return answer_reply(outcome, self.text, options, lines, stream=call.stream)
 
-        return Operation("completions", "POST", "/completions", parse, render)
+        return Operation("completions", "POST", "/completions", parse=parse, render=render)
 
-    def _embedding_operation(self) -> Operation:
+    def _make_embedding_operation(self) -> Operation:
         def parse(http: HttpRequest, validation: Validation) -> Call:
             return parse_embeddings(http, self.dialect, self.elsewhere(http), validation=validation)
 
@@ -85,9 +85,9 @@ class OpenAIApi(Struct, frozen=True):
             )  # its clients require one; OpenAI sends none
             return make_embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
 
-        return Operation("embeddings", "POST", "/embeddings", parse, render)
+        return Operation("embeddings", "POST", "/embeddings", parse=parse, render=render)
 
-    def responses_operation(self) -> Operation:
+    def make_responses_operation(self) -> Operation:
         def render(call: Call, outcome: Answer) -> Reply:
             return make_responses_reply(call, outcome, renderer=RESPONSES, lines=self._answer_lines(call, outcome))
 
@@ -95,15 +95,15 @@ class OpenAIApi(Struct, frozen=True):
             "responses",
             "POST",
             "/responses",
-            self._refer_after(partial(parse_openai_responses, dialect=self.dialect)),
-            render,
+            parse=self._refer_after(partial(parse_openai_responses, dialect=self.dialect)),
+            render=render,
             over_socket="responses",
             shows_reasoning=True,
-            error=error_event,
+            error=make_error_event,
             history=RESPONSES_HISTORY,
         )
 
-    def stored_operations(self) -> tuple[Operation, ...]:
+    def make_stored_operations(self) -> tuple[Operation, ...]:
         """Return the operations on stored chats and responses."""
 
         def complete(call: Call, answer: Answer) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class OpenAIApi(Struct, frozen=True):
 
         take = partial(parse_openai_responses, dialect=self.dialect, only_input=True)
         responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=self.lines, take=take)
-        return (*responses.operations(), *stored_chats(self.dialect, complete, self.lines, refuse))
+        return (*responses.make_operations(), *make_stored_chat_operations(self.dialect, complete, self.lines, refuse))
 
     def _answer_lines(self, call: Call, answer: Answer) -> str:
         return self.lines(call.http, call) + self.rate_limits(answer.usage.prompt)

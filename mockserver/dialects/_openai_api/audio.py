@@ -66,24 +66,33 @@ class AudioApi(Struct, frozen=True):
     formats: Mapping[str, SoundFormat] = MappingProxyType(SOUND_FORMATS)
     urls: tuple[str, ...] = ()
 
-    def operations(self) -> tuple[Operation, ...]:
+    def make_operations(self) -> tuple[Operation, ...]:
         return (
-            Operation("speech", "POST", "/audio/speech", self._parse_speech, self._render_speech, error=error_event),
-            *self.hearing_operations(),
+            Operation(
+                "speech",
+                "POST",
+                "/audio/speech",
+                parse=self._parse_speech,
+                render=self._render_speech,
+                error=make_error_event,
+            ),
+            *self.make_hearing_operations(),
         )
 
-    def hearing_operations(self) -> tuple[Operation, ...]:
+    def make_hearing_operations(self) -> tuple[Operation, ...]:
         """Return the operations on recordings."""
         return (
             Operation(
                 "transcriptions",
                 "POST",
                 "/audio/transcriptions",
-                self._transcribe,
-                self._render_transcript,
-                error=error_event,
+                parse=self._transcribe,
+                render=self._render_transcript,
+                error=make_error_event,
             ),
-            Operation("translations", "POST", "/audio/translations", self._translate, self._render_transcript),
+            Operation(
+                "translations", "POST", "/audio/translations", parse=self._translate, render=self._render_transcript
+            ),
         )
 
     def _parse_speech(self, http: HttpRequest, validation: Validation) -> Call:
@@ -131,7 +140,7 @@ class AudioApi(Struct, frozen=True):
         """Return the call of a recording: what is said in it is the user's message."""
         form = parse_form(http, takes_urlencoded=bool(self.urls))
         body = {**nest_fields(form), **self.elsewhere(http)}
-        files = form.files("file")
+        files = form.find_files("file")
         url = None if files else next(filter(None, map(body.get, self.urls)), None)
         if not (files or url) and validation is not Validation.OFF:
             raise refuse(Complaint("missing", ("file",)))
@@ -358,7 +367,7 @@ def divide(whole: Segment, split: Callable[[str], list[str]]) -> list[Segment]:
 
 def _write_srt(written: Transcription) -> str:
     rows = [
-        f"{number}\n{_clock(each.start, ',')} --> {_clock(each.end, ',')}\n{each.text.strip()}\n"
+        f"{number}\n{_write_time(each.start, ',')} --> {_write_time(each.end, ',')}\n{each.text.strip()}\n"
         for number, each in enumerate(written.sentences, 1)
     ]
     return "\n".join(rows) + "\n"
@@ -366,12 +375,13 @@ def _write_srt(written: Transcription) -> str:
 
 def _write_vtt(written: Transcription) -> str:
     rows = [
-        f"{_clock(each.start, '.')} --> {_clock(each.end, '.')}\n{each.text.strip()}\n" for each in written.sentences
+        f"{_write_time(each.start, '.')} --> {_write_time(each.end, '.')}\n{each.text.strip()}\n"
+        for each in written.sentences
     ]
     return "\n".join(("WEBVTT\n", *rows)) + "\n"
 
 
-def _clock(seconds: float, point: str) -> str:
+def _write_time(seconds: float, point: str) -> str:
     whole = round(seconds * 1000)
     hours, minutes = divmod(whole // 60_000, 60)
     return f"{hours:02}:{minutes:02}:{whole // 1000 % 60:02}{point}{whole % 1000:03}"
@@ -400,6 +410,6 @@ _LANGUAGES = {
 }
 
 
-def error_event(failed: Reply, last: bytes) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event of a stream."""
     return Frame(b'{"type":"error",' + failed.body.lstrip()[1:], part="finish")

@@ -37,7 +37,7 @@ from mockserver.dialects._fields import (
     optional,
     shape,
 )
-from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat_bodies import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
 from mockserver.dialects._openai_api.strict_schemas import find_refused_format, find_refused_function
 from mockserver.dialects._parse import (
@@ -46,7 +46,7 @@ from mockserver.dialects._parse import (
     Complaint,
     Refuse,
     clip,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     find_usual,
     is_deep,
@@ -326,7 +326,7 @@ def make_chat_operation(
         return answer_reply(answer, renderer, call.options, lines(call.http, call), stream=call.stream)
 
     shown = layout.shows_reasoning
-    return Operation("chat", "POST", "/chat/completions", parse, render, shows_reasoning=shown)
+    return Operation("chat", "POST", "/chat/completions", parse=parse, render=render, shows_reasoning=shown)
 
 
 def read_max_tokens(chat: Body) -> int | None:
@@ -427,12 +427,12 @@ def _read_tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
         case str():
             return ToolChoice(choice)
         case {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": names}}:
-            return ToolChoice(mode, tuple(name for name in map(tool_name, names) if name))
+            return ToolChoice(mode, tuple(name for name in map(find_tool_name, names) if name))
         case _:
-            return ToolChoice("named", (tool_name(choice),))
+            return ToolChoice("named", (find_tool_name(choice),))
 
 
-def tool_name(tool: Body) -> str:
+def find_tool_name(tool: Body) -> str:
     kind = tool.get("type")
     inner = tool.get(kind, tool) if isinstance(kind, str) else tool
     name = inner.get("name") if isinstance(inner, dict) else None
@@ -452,7 +452,7 @@ def find_chat_meaning(body: Body, dialect: str) -> dict[str, Json]:
 
 
 def _reduce_to_meaning(fields: Body, messages: list[Any], tools: Json, dialect: str) -> dict[str, Json]:
-    kept = fields_with_meaning(fields, dialect, "chat")
+    kept = find_meaning(fields, dialect, "chat")
     kept["messages"] = messages
     if tools:
         kept["tools"] = tools
@@ -510,17 +510,17 @@ def find_chat_conflicts(body: Body) -> Iterator[Complaint]:
 def _find_conflicts_of_fields(body: Body) -> Iterator[Complaint]:
     yield from find_unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
-        yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
+        yield complain("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
     if body.get("max_completion_tokens") is not None and body.get("max_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
-        yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
+        yield complain(f"Setting {both} at the same time is not supported.", "max_tokens")
     yield from find_unmet_tool_choice(body)
 
 
 def find_unmet_stream_options(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
         message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-        yield custom_complaint(message, "stream_options")
+        yield complain(message, "stream_options")
 
 
 def find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
@@ -529,20 +529,20 @@ def find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
         yield from _find_unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
-        yield from _find_unmet_choice(body, "function_call", "functions", (tool_name(old),))
+        yield from _find_unmet_choice(body, "function_call", "functions", (find_tool_name(old),))
 
 
 def _list_chosen_names(choice: Json) -> tuple[str, ...]:
     if isinstance(choice, str):
         return ()
     if choice["type"] == "allowed_tools":
-        return tuple(tool_name(tool) for tool in choice["allowed_tools"]["tools"])
-    return (tool_name(choice),)
+        return tuple(find_tool_name(tool) for tool in choice["allowed_tools"]["tools"])
+    return (find_tool_name(choice),)
 
 
 def _find_unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
     why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
-    names = {tool_name(tool) for tool in body.get(offers) or ()}
+    names = {find_tool_name(tool) for tool in body.get(offers) or ()}
     for name in wanted:
         if why is None and name not in names:
             why = f"'{clip(name)}' is not found in the '{offers}' parameter."
@@ -555,15 +555,13 @@ def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
         if message["role"] != "assistant" or message.get("content") is not None or message.get("tool_calls"):
             continue
         if not any(message.get(key) for key in _CONTENT_KEYS):
-            yield custom_complaint(
-                "Invalid value for 'content': expected a string, got null.", "messages", index, "content"
-            )
+            yield complain("Invalid value for 'content': expected a string, got null.", "messages", index, "content")
 
 
 def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
     yield from find_unknown_fields(body, CHAT.fields)
     if not body["model"]:
-        yield custom_complaint("you must provide a model parameter", "model")
+        yield complain("you must provide a model parameter", "model")
     yield from list_complaints(LIVE_CHAT, body)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
         yield from _find_unmet_choice(body, "tool_choice", "tools", ())
@@ -578,14 +576,14 @@ def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
     form = body.get("response_format") or {}
     yield from find_refused_format(form.get("json_schema") or {}, "response_format")
     if form.get("type") == "json_object" and not mentions_json(body["messages"]):
-        yield custom_complaint(_WITHOUT_JSON, "messages")
+        yield complain(_WITHOUT_JSON, "messages")
 
 
 def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
     """Yield sounds and searches that OpenAI's own models do not take, and images that are none."""
     is_known = _OPENAI_MODEL.match(body["model"]) is not None
     if body.get("web_search_options") is not None and is_known and "search" not in body["model"]:
-        yield custom_complaint("Web search options not supported with this model.", "web_search_options")
+        yield complain("Web search options not supported with this model.", "web_search_options")
     for at, message in enumerate(body["messages"]):
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
@@ -621,7 +619,7 @@ def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
         if role == "tool":
             name = message["tool_call_id"]
             if name not in asked:
-                yield custom_complaint(_STRAY_TOOL_MESSAGE, "messages", index)
+                yield complain(_STRAY_TOOL_MESSAGE, "messages", index)
             elif waiting.get(name) == 1:
                 del waiting[name]
             elif name in waiting:
@@ -636,7 +634,7 @@ def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
                     waiting[call["id"]] = waiting.get(call["id"], 0) + 1
                 asked = frozenset(waiting)
     if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
-        yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
+        yield complain(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
 
 
 def _are_answered(messages: Iterable[Message]) -> bool:

@@ -190,12 +190,12 @@ ChatBody = shape(
 )
 
 
-def chat_model(schema: Schema) -> Model:
+def make_chat_model(schema: Schema) -> Model:
     lenient = {"tools": read_tools, "response_format": read_format}
     return Model(schema, conversation={"messages": read_messages}, lenient=lenient)
 
 
-CHAT = chat_model(ChatBody)
+CHAT = make_chat_model(ChatBody)
 
 # Bounds that only the live API has, as its published schema does not state them.
 MAX_CALL_ID = 40  # characters

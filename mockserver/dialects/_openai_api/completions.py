@@ -23,13 +23,13 @@ from mockserver.dialects._fields import (
     union,
     usually,
 )
-from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat import find_unmet_stream_options, stop_sequences
 from mockserver.dialects._openai_api.chat_bodies import ChatBody
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     find_usual,
     read_request,
@@ -83,7 +83,7 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
     call = make_completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
     if call.options.echo and (message := refuse_long_prompt(call)) is not None:
-        raise refuse(custom_complaint(message, "echo"))
+        raise refuse(complain(message, "echo"))
     if validation is Validation.LIVE:
         refuse_first(find_live_completion_mistakes(body), refuse)
     return call
@@ -97,7 +97,7 @@ def make_completion_call(
     if suffix := parsed.get("suffix"):
         prompts = tuple([replace(prompt, suffix=suffix) for prompt in prompts])
     texts = [prompt.text for prompt in prompts]
-    meaning = fields_with_meaning(body, dialect, "completions")
+    meaning = find_meaning(body, dialect, "completions")
     meaning["prompt"] = texts[0] if len(texts) == 1 else texts
     return Call(
         dialect=dialect,
@@ -175,19 +175,17 @@ def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
     best_of = parsed.get("best_of")
     yield from find_unmet_stream_options(parsed)
     if best_of is not None and best_of < n:
-        yield custom_complaint(
-            f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of"
-        )
+        yield complain(f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of")
     if best_of is not None and best_of > 1 and parsed.get("stream"):
-        yield custom_complaint("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
+        yield complain("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
     if (message := refuse_many_prompts(parsed)) is not None:
-        yield custom_complaint(message, "n")
+        yield complain(message, "n")
 
 
 def find_live_completion_mistakes(body: Body) -> Iterator[Complaint]:
     yield from find_unknown_fields(body, COMPLETION.fields)
     if not body["model"]:
-        yield custom_complaint("you must provide a model parameter", "model")
+        yield complain("you must provide a model parameter", "model")
 
 
 def make_completion_options(call: Call) -> CompletionOptions:

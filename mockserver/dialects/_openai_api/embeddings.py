@@ -27,12 +27,12 @@ from mockserver.dialects._openai_api.completions import parse_prompts
 from mockserver.dialects._parse import (
     Body,
     Refuse,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     read_request,
     refuse_first,
 )
-from mockserver.dialects._reply import data_reply, make_json_reply
+from mockserver.dialects._reply import make_data_reply, make_json_reply
 from mockserver.kinds.embeddings import Embeddings, Vector
 
 MAX_INPUTS = 2048
@@ -104,7 +104,7 @@ def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, 
     )
     if call.prompt_tokens > MAX_TOKENS:
         message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"
-        raise refuse(custom_complaint(message, "input"))
+        raise refuse(complain(message, "input"))
     return call
 
 
@@ -123,7 +123,7 @@ def _refuse_empty(given: Json) -> None:
     """Raise a Failure if a list of inputs contains an empty text; a single one is embedded."""
     if isinstance(given, list) and "" in given:
         at = given.index("")
-        raise refuse(custom_complaint(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at))
+        raise refuse(complain(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at))
 
 
 _BOOKKEEPING = ("encoding_format", "user")
@@ -131,15 +131,15 @@ _BOOKKEEPING = ("encoding_format", "user")
 
 def make_embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
     """Return a reply with these header lines, and with an `identity` if there is one."""
-    body = embeddings(outcome, encoding)
+    body = render_embeddings(outcome, encoding)
     if identity:
         body = {"id": identity, **body}
     if type(body["data"]) is not list:  # they are many
         return make_json_reply(200, body, lines, outcome.headers)
-    return data_reply(200, encode(body), lines, outcome.headers)
+    return make_data_reply(200, encode(body), lines, outcome.headers)
 
 
-def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
+def render_embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
     """Return the body; `encoding` is a key of ENCODINGS, float by default. Vectors are JSON already, or integers."""
     write = ENCODINGS[encoding or "float"]
 

@@ -25,7 +25,7 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     clip,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     read_body,
     read_object,
@@ -102,22 +102,26 @@ class ImagesApi(Struct, frozen=True):
     read: Callable[[Body], Body] = lambda body: body
     show: Callable[[Call, Body], Body] = lambda call, body: body
 
-    def operations(self) -> tuple[Operation, ...]:
-        generate = self._generation
-        edit = self._edit
-        vary = self._variation
+    def make_operations(self) -> tuple[Operation, ...]:
+        generate = self._parse_generation
+        edit = self._parse_edit
+        vary = self._parse_variation
         return (
-            Operation("images", "POST", "/images/generations", generate, self._render, error=error_event),
-            Operation("image_edits", "POST", "/images/edits", edit, self._render, error=error_event),
-            Operation("image_variations", "POST", "/images/variations", vary, self._render),
-            Operation("image_content", "GET", "/images/content", self._parse_content, self._render_content),
+            Operation(
+                "images", "POST", "/images/generations", parse=generate, render=self._render, error=make_error_event
+            ),
+            Operation("image_edits", "POST", "/images/edits", parse=edit, render=self._render, error=make_error_event),
+            Operation("image_variations", "POST", "/images/variations", parse=vary, render=self._render),
+            Operation(
+                "image_content", "GET", "/images/content", parse=self._parse_content, render=self._render_content
+            ),
         )
 
-    def _generation(self, http: HttpRequest, validation: Validation) -> Call:
+    def _parse_generation(self, http: HttpRequest, validation: Validation) -> Call:
         body = self.read(read_object(http))
         return self._make_call("images", http, body, model=GENERATION, validation=validation)
 
-    def _edit(self, http: HttpRequest, validation: Validation) -> Call:
+    def _parse_edit(self, http: HttpRequest, validation: Validation) -> Call:
         if (http.header("content-type") or "").lower().startswith("multipart/"):
             form, files = read_image_form(http, validation)
             return self._make_call("image_edits", http, form, model=EDIT, validation=validation, files=files)
@@ -128,7 +132,7 @@ class ImagesApi(Struct, frozen=True):
         check_reference(call.raw.get("mask") or {}, "mask", validation)
         return call
 
-    def _variation(self, http: HttpRequest, validation: Validation) -> Call:
+    def _parse_variation(self, http: HttpRequest, validation: Validation) -> Call:
         form, files = read_image_form(http, validation)
         if validation is Validation.LIVE:
             message = "The model `dall-e-2` does not exist or you do not have access to it."
@@ -205,7 +209,7 @@ def read_image_form(http: HttpRequest, validation: Validation) -> tuple[Body, Se
     """Return the fields of a form, and the hashes of its pictures, which tell them apart. Raises Failure."""
     form = parse_form(http)
     body = nest_fields(form)
-    images = form.files("image")
+    images = form.find_files("image")
     if not images and validation is not Validation.OFF:
         raise refuse(Complaint("missing", ("image",)))
     for name in _NUMBERS:
@@ -213,7 +217,7 @@ def read_image_form(http: HttpRequest, validation: Validation) -> tuple[Body, Se
             body[name] = int(stated)
     if "stream" in body:
         body["stream"] = body["stream"] == "true"
-    masks = form.files("mask")
+    masks = form.find_files("mask")
     for number, image in enumerate(images, 1):
         check_picture(image, f"image {number}", validation)
     for mask in masks:
@@ -237,11 +241,11 @@ def find_contradictions(body: Body) -> Iterator[Complaint]:
     form = body.get("output_format") or "png"
     compression = body.get("output_compression")
     if body.get("background") == "transparent" and form == "jpeg":
-        yield custom_complaint("Transparent background is not supported for JPEG output format", "background")
+        yield complain("Transparent background is not supported for JPEG output format", "background")
     if form in _MOVING and body.get("stream"):
-        yield custom_complaint(f"Streaming is not supported for {form.upper()} output format", "stream")
+        yield complain(f"Streaming is not supported for {form.upper()} output format", "stream")
     if compression is not None and compression < _WHOLE and form == "png":
-        yield custom_complaint("Compression less than 100 is not supported for PNG output format", "output_compression")
+        yield complain("Compression less than 100 is not supported for PNG output format", "output_compression")
 
 
 _WHOLE = 100  # percent
@@ -288,7 +292,7 @@ class ImageAnswer:
             "output_format": self._format,
             "quality": self._quality,
             **({} if self._call.options.size in _DALL_E_SIZES else {"size": self._traits["size"]}),
-            "usage": self._usage(partial=0),
+            "usage": self._count_usage(partial=0),
         }
 
     def stream(self) -> Iterator[Frame]:
@@ -300,18 +304,18 @@ class ImageAnswer:
             light = (index + 1) / (partial_images + 1)
             early = image.darken(light) if isinstance(image, Picture) else image
             event = f"{what}.partial_image"
-            fields = {**self._event(event, early), "partial_image_index": index}
+            fields = {**self._make_event(event, early), "partial_image_index": index}
             yield Frame(to_json(fields), event=event, tokens=_PARTIAL_TOKENS)
         event = f"{what}.completed"
-        usage = self._usage(partial=partial_images)
+        usage = self._count_usage(partial=partial_images)
         yield Frame(
-            to_json({**self._event(event, image), "usage": usage}),
+            to_json({**self._make_event(event, image), "usage": usage}),
             event=event,
             tokens=usage["output_tokens"],
             part="end",
         )
 
-    def _event(self, event: str, image: Picture | bytes) -> dict[str, Json]:
+    def _make_event(self, event: str, image: Picture | bytes) -> dict[str, Json]:
         data = b64encode(self._write(image)).decode()
         return {"type": event, "b64_json": data, "created_at": self._outcome.created, **self._traits}
 
@@ -347,7 +351,7 @@ class ImageAnswer:
             return write_gif(picture, body.get("frame_count") or 9, body.get("frame_duration_ms") or 200)
         return FORMATS[self._format].write(picture)
 
-    def _usage(self, *, partial: int) -> dict[str, Json]:
+    def _count_usage(self, *, partial: int) -> dict[str, Json]:
         each = count_image_tokens(self._quality, self._call.options.size or USUAL_SIZE)
         written = each * len(self._outcome.images) + _PARTIAL_TOKENS * partial
         seen = 0 if self._call.operation == "images" else count_image_tokens("low", USUAL_SIZE)
@@ -400,6 +404,6 @@ def _wants_url(call: Call) -> bool:
     return stated == "url" or (stated is None and call.model.startswith("dall-e"))
 
 
-def error_event(failed: Reply, last: bytes) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event of a stream."""
     return Frame(b'{"type":"error",' + failed.body.lstrip()[1:], event="error", part="finish")

@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.dialects._openai_api.chat_bodies import NAME_PATTERN
-from mockserver.dialects._parse import Body, Complaint, clip, custom_complaint
+from mockserver.dialects._parse import Body, Complaint, clip, complain
 from mockserver.wire.responses import ITEM_KINDS
 
 
@@ -99,11 +99,11 @@ def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]
     for call_id, at in outputs.items():
         if call_id not in asked:
             kind = items[at]["type"].replace("_", " ")
-            yield at, custom_complaint(f"No tool call found for {kind} with call_id {clip(call_id)}.", "input")
+            yield at, complain(f"No tool call found for {kind} with call_id {clip(call_id)}.", "input")
     for call_id, at in calls.items():
         if call_id not in outputs:
             kind = items[at]["type"].replace("_", " ")
-            yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
+            yield at, complain(f"No tool output found for {kind} {clip(call_id)}.", "input")
 
 
 def write_text(value: Json) -> str:

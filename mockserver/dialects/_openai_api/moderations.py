@@ -52,10 +52,10 @@ def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:
     """Return the moderation operation of a dialect whose replies have these header lines."""
 
     def render(call: Call, outcome: Moderations) -> Reply:
-        body = moderations(outcome, list_input_types(call))
+        body = render_moderations(outcome, list_input_types(call))
         return make_json_reply(200, body, lines(call.http, call), outcome.headers)
 
-    return Operation("moderations", "POST", "/moderations", partial(parse_moderations, dialect), render)
+    return Operation("moderations", "POST", "/moderations", parse=partial(parse_moderations, dialect), render=render)
 
 
 def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -> Call:
@@ -96,7 +96,7 @@ def _read_messages(given: Json) -> tuple[Message, ...]:
     return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)
 
 
-def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
+def render_moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
     """Return the body; `inputs` names the kinds of input that were judged: text, image."""
     return {
         "id": outcome.id,

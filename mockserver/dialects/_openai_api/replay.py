@@ -201,7 +201,7 @@ def _find_unpaired(call: Call, items: Items) -> Problems:
             yield HistoryProblem(refuse(found), f"input[{at}]", keep)
 
 
-def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
+def skip_if_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
     """Return a check that applies only if the request continues no stored response or conversation."""
 
     def check_unless_continued(call: Call, items: Items) -> Problems:
@@ -265,7 +265,7 @@ RESPONSES_HISTORY = make_history_check(
     ReplayRule(_find_duplicates),
     ReplayRule(_find_unkept_items),
     ReplayRule(_find_unverified),
-    ReplayRule(unless_continued(_find_unpaired), modes=UNLESS_LIVE),
-    ReplayRule(unless_continued(_find_lonely_reasoning)),
-    ReplayRule(unless_continued(_find_calls_without_reasoning), models=_REASONS),
+    ReplayRule(skip_if_continued(_find_unpaired), modes=UNLESS_LIVE),
+    ReplayRule(skip_if_continued(_find_lonely_reasoning)),
+    ReplayRule(skip_if_continued(_find_calls_without_reasoning), models=_REASONS),
 )

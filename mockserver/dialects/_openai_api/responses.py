@@ -34,7 +34,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import read_event
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
-from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import (
     find_unmet_stream_options,
     make_tool,
@@ -55,7 +55,7 @@ from mockserver.dialects._parse import (
     Complaint,
     Refuse,
     clip,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     find_usual,
     list_complaints,
@@ -79,10 +79,10 @@ def _read_turns(items: Iterable[Body]) -> Iterator[Message]:
         if _is_of_model(item):
             turn.take(item)
             continue
-        yield from turn.message()
+        yield from turn.list_messages()
         turn = _Turn()
         yield from _read_other_item(item)
-    yield from turn.message()
+    yield from turn.list_messages()
 
 
 def _is_of_model(item: Body) -> bool:
@@ -155,7 +155,7 @@ class _Turn(Struct):
         elif kind not in _SILENT:
             self.parts.append(item)
 
-    def message(self) -> Iterator[Message]:
+    def list_messages(self) -> Iterator[Message]:
         if self.taken:
             yield Message("assistant", "\n".join(self.texts), parts=tuple(self.parts), tool_calls=tuple(self.calls))
 
@@ -233,7 +233,7 @@ _SILENT = frozenset({"reasoning"})
 
 
 def find_responses_meaning(body: Body, dialect: str) -> dict[str, Json]:
-    kept = fields_with_meaning(body, dialect, operation="responses", bookkeeping=_BOOKKEEPING)
+    kept = find_meaning(body, dialect, operation="responses", bookkeeping=_BOOKKEEPING)
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
         kept["input"] = [replace_ids(item, ordinals, _IDS) for item in items]
@@ -455,13 +455,13 @@ def find_responses_conflicts(body: Body) -> Iterator[Complaint]:
     yield from find_unmet_stream_options(body)
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
         both = "'previous_response_id' or 'conversation'"
-        yield custom_complaint(
+        yield complain(
             "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
             f"Ensure you are only providing one of: {both}.",
             "previous_response_id",
         )
     if body.get("background") and body.get("store") is False:
-        yield custom_complaint("Background mode requires 'store' to be true.", "background")
+        yield complain("Background mode requires 'store' to be true.", "background")
 
 
 def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
@@ -472,7 +472,7 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
-        yield custom_complaint(_NO_SUBJECT, "input")
+        yield complain(_NO_SUBJECT, "input")
     yield from list_complaints(LIVE_RESPONSE, {key: value for key, value in body.items() if value is not None})
     yield from _find_unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
@@ -485,7 +485,7 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
     form = (body.get("text") or {}).get("format") or {}
     yield from find_refused_format(form, "text", "format", "schema")
     if form.get("type") == "json_object" and not mentions_json(body.get("input")):  # instructions do not count
-        yield custom_complaint(_WITHOUT_JSON, "input")
+        yield complain(_WITHOUT_JSON, "input")
     if "include_usage" in (body.get("stream_options") or {}):
         yield Complaint("unknown", ("stream_options", "include_usage"))
 
@@ -507,9 +507,9 @@ def _find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     tools = [tool for _, tool in _list_offered_tools(body)]
     if not tools:
         mode = choice if isinstance(choice, str) else choice["type"]
-        yield custom_complaint(f"Tool choice '{mode}' must be specified with 'tools' parameter.", "tool_choice")
+        yield complain(f"Tool choice '{mode}' must be specified with 'tools' parameter.", "tool_choice")
     elif not isinstance(choice, str) and choice["type"] != "allowed_tools" and not _offers(tools, choice):
-        yield custom_complaint(f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.", "tool_choice")
+        yield complain(f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.", "tool_choice")
 
 
 def _offers(tools: Iterable[Body], choice: Body) -> bool:
@@ -533,7 +533,7 @@ def make_responses_reply(
 def make_response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """Return the fields of the request that the object repeats, and the optional values that it includes."""
     body = call.raw
-    repeated = request_fields(call, layout.keys)
+    repeated = show_request(call, layout.keys)
     if _SHOWING.isdisjoint(body):
         return ResponseOptions(repeated)
     reasoning = body.get("reasoning") or {}
@@ -548,7 +548,7 @@ def make_response_options(call: Call, layout: ResponseLayout) -> ResponseOptions
 _SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide what a reply includes
 
 
-def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
+def show_request(call: Call, fields: Collection[str]) -> dict[str, Json]:
     body = call.raw
     options = call.options
     shown = {
@@ -595,7 +595,7 @@ def _show_tool(tool: Body) -> Body:
     return {"type": kind, **_UNSET_OF_TOOLS[kind], **tool} if kind in _UNSET_OF_TOOLS else tool
 
 
-def error_event(failed: Reply, last: bytes) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as the last event of a stream, numbered after the others.
 
     The error is nested, as the live API sends it; its reference shows the fields beside the type.

@@ -69,12 +69,12 @@ def _tag_item(item: Any) -> str:
     return "<a reference>" if bare else "<a message>"
 
 
-def input_of(part: Any, **fields: Any) -> Any:
+def make_input_type(part: Any, **fields: Any) -> Any:
     """Return the type of `input`: a text, or items."""
-    return text_or("<an array of objects>", items_of(part, **fields))
+    return text_or("<an array of objects>", make_items_type(part, **fields))
 
 
-def items_of(part: Any, **fields: Any) -> Any:
+def make_items_type(part: Any, **fields: Any) -> Any:
     """Return the type of items: messages may lack their type, and so may references to stored items."""
     content = text_or("<an array of objects>", list_of(part))
     role = literal("user", "assistant", "system", "developer")
@@ -101,7 +101,7 @@ _USUAL_ITEMS = (
 )  # fmt: skip
 
 
-Input = input_of(Part)
+Input = make_input_type(Part)
 
 
 # Tools, choices and formats are flat, unlike chat's.
@@ -111,19 +111,19 @@ CustomTool = shape(
 )
 
 
-def function_tool(name: Any) -> Any:
+def make_function_tool_type(name: Any) -> Any:
     about = {"description": optional(str), "parameters": optional(Object), "strict": optional(bool)}
     return shape(type=literal("function"), name=name, **about)
 
 
-def tools_of(function_name: Any, **own: Any) -> Any:
+def make_tools_type(function_name: Any, **own: Any) -> Any:
     """Return the type of `tools`: functions, custom tools and some of the provider's; of others, any with a type."""
 
     def tag(tool: Any) -> str:
         found = tool.get("type") if isinstance(tool, dict) else None
         return found if isinstance(found, str) and (found in ("function", "custom") or found in own) else "<a tool>"
 
-    function = function_tool(function_name)
+    function = make_function_tool_type(function_name)
     usual_others = open_shape(type=literal(*(kind for kind in _USUAL_TOOLS if kind not in own)))
     return usually(
         tag_union("type", function, CustomTool, *own.values(), usual_others),
@@ -147,9 +147,9 @@ NamespaceTool = open_shape(
     type=literal("namespace"),
     name=text(1, 64, pattern=NAME_PATTERN),
     description=optional(str),
-    tools=list_of(tag_union("type", function_tool(FunctionName), CustomTool), 1),
+    tools=list_of(tag_union("type", make_function_tool_type(FunctionName), CustomTool), 1),
 )
-ResponseTool = tools_of(FunctionName, image_generation=ImageTool, namespace=NamespaceTool)
+ResponseTool = make_tools_type(FunctionName, image_generation=ImageTool, namespace=NamespaceTool)
 
 ResponseNamedTool = shape(type=literal("function", "custom"), name=str)
 McpChoice = shape(type=literal("mcp"), server_label=str, name=optional(str))
@@ -164,7 +164,7 @@ ChosenTool = tag_union("type", ResponseNamedTool, McpChoice, ResponseAllowedTool
 ResponseToolChoice = union(ToolMode, label_member("<an object>", ChosenTool))
 
 
-def text_options(schema_name: Any) -> Any:
+def make_text_options_type(schema_name: Any) -> Any:
     schema = shape(
         type=literal("json_schema"), name=schema_name, schema=Object, description=optional(str), strict=optional(bool)
     )
@@ -203,7 +203,7 @@ ResponseBody = shape(
     temperature=optional(number(0, 2)),
     top_p=optional(number(0, 1)),
     top_logprobs=optional(integer(0, 20)),
-    text=optional(text_options(Name)),
+    text=optional(make_text_options_type(Name)),
     tools=optional(list_of(ResponseTool)),
     tool_choice=optional(ResponseToolChoice),
     reasoning=optional(ReasoningOptions),
@@ -228,13 +228,13 @@ ResponseBody = shape(
 )
 
 
-def responses_model(schema: Schema) -> Model:
+def make_responses_model(schema: Schema) -> Model:
     return Model(schema, conversation={"input": read_items}, lenient={"tools": read_flat_tools})
 
 
-RESPONSE = responses_model(ResponseBody)
+RESPONSE = make_responses_model(ResponseBody)
 # `POST /responses/input_tokens` and `/responses/compact`: the same, but their input may be null.
-RESPONSE_INPUT = responses_model(
+RESPONSE_INPUT = make_responses_model(
     shape(
         **{
             **ResponseBody["fields"],
@@ -245,9 +245,9 @@ RESPONSE_INPUT = responses_model(
 
 # Conversations take items, too: when they are made, and later.
 NEW_CONVERSATION = Model(
-    shape(items=optional(items_of(Part)), metadata=optional(Metadata)), conversation={"items": read_items}
+    shape(items=optional(make_items_type(Part)), metadata=optional(Metadata)), conversation={"items": read_items}
 )
-NEW_ITEMS = Model(shape(items=items_of(Part)), conversation={"items": read_items})
+NEW_ITEMS = Model(shape(items=make_items_type(Part)), conversation={"items": read_items})
 
 # Bounds that only the live API checks.
 MAX_ID = 64  # characters of the id of an item or a call

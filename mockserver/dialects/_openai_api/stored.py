@@ -17,14 +17,14 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, nullable, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.input_items import INPUT_PREFIXES, find_item_type
-from mockserver.dialects._openai_api.responses import error_event, make_responses_reply
+from mockserver.dialects._openai_api.responses import make_error_event, make_responses_reply
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     Parse,
     Refuse,
     clip,
-    custom_complaint,
+    complain,
     look_up,
     read_body,
     read_object,
@@ -71,7 +71,9 @@ Render = Callable[[Call, Answer], Body]  # the answer, as it was sent
 UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 
-def stored_chats(dialect: str, completion: Render, lines: RequestLines, refuse: Refuse) -> tuple[Operation, ...]:
+def make_stored_chat_operations(
+    dialect: str, completion: Render, lines: RequestLines, refuse: Refuse
+) -> tuple[Operation, ...]:
 
     def parse_list(http: HttpRequest, validation: Validation) -> Call:
         model = http.query.get("model", "")
@@ -80,28 +82,28 @@ def stored_chats(dialect: str, completion: Render, lines: RequestLines, refuse: 
         metadata = {match[1]: value for match, value in found if match}
         return Call(dialect, "stored_chats", model=model, http=http, meaning={}, raw={"metadata": metadata}, page=page)
 
-    def one_of(operation: str) -> Parse:
+    def parse_one(operation: str) -> Parse:
         return look_up(dialect, operation, name="completion_id")
 
     def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
         read_body(UPDATE, update, refuse)
-        return replace(one_of("update_chat")(http, validation), raw=update)
+        return replace(parse_one("update_chat")(http, validation), raw=update)
 
     def parse_messages(http: HttpRequest, validation: Validation) -> Call:
         page = read_page(http, refuse, order="asc")
-        return replace(one_of("chat_messages")(http, validation), page=page)
+        return replace(parse_one("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
         return make_json_reply(200, _show_stored_chat(call, outcome, completion), lines(call.http, call))
 
     one = "/chat/completions/{completion_id}"
     return (
-        Operation("stored_chats", "GET", "/chat/completions", parse_list, render),
-        Operation("stored_chat", "GET", one, one_of("stored_chat"), render),
-        Operation("update_chat", "POST", one, parse_update, render),
-        Operation("delete_chat", "DELETE", one, one_of("delete_chat"), render),
-        Operation("chat_messages", "GET", f"{one}/messages", parse_messages, render),
+        Operation("stored_chats", "GET", "/chat/completions", parse=parse_list, render=render),
+        Operation("stored_chat", "GET", one, parse=parse_one("stored_chat"), render=render),
+        Operation("update_chat", "POST", one, parse=parse_update, render=render),
+        Operation("delete_chat", "DELETE", one, parse=parse_one("delete_chat"), render=render),
+        Operation("chat_messages", "GET", f"{one}/messages", parse=parse_messages, render=render),
     )
 
 
@@ -167,17 +169,43 @@ class StoredResponses(Struct, frozen=True):
     take: Callable[[HttpRequest, Validation], Call]
     final: bool = False
 
-    def operations(self) -> tuple[Operation, ...]:
+    def make_operations(self) -> tuple[Operation, ...]:
         one = "/responses/{response_id}"
         return (
-            Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._show(_show_count)),
-            Operation("compact_response", "POST", "/responses/compact", self._parse_compact, self._render_compacted),
-            Operation("response", "GET", one, self._parse_response, self._render_response, error=error_event),
-            Operation("delete_response", "DELETE", one, self._look_up("delete_response"), self._show(_show_deleted)),
             Operation(
-                "cancel_response", "POST", f"{one}/cancel", self._look_up("cancel_response"), self._render_cancelled
+                "input_tokens",
+                "POST",
+                "/responses/input_tokens",
+                parse=self._parse_count,
+                render=self._show(_show_count),
             ),
-            Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._show(_show_items)),
+            Operation(
+                "compact_response",
+                "POST",
+                "/responses/compact",
+                parse=self._parse_compact,
+                render=self._render_compacted,
+            ),
+            Operation(
+                "response", "GET", one, parse=self._parse_response, render=self._render_response, error=make_error_event
+            ),
+            Operation(
+                "delete_response",
+                "DELETE",
+                one,
+                parse=self._look_up("delete_response"),
+                render=self._show(_show_deleted),
+            ),
+            Operation(
+                "cancel_response",
+                "POST",
+                f"{one}/cancel",
+                parse=self._look_up("cancel_response"),
+                render=self._render_cancelled,
+            ),
+            Operation(
+                "input_items", "GET", f"{one}/input_items", parse=self._parse_items, render=self._show(_show_items)
+            ),
         )
 
     def _look_up(self, operation: str) -> Parse:
@@ -206,7 +234,7 @@ class StoredResponses(Struct, frozen=True):
         # A generated response, which has no request, may have been streamed.
         was_streamed = (asked.options.background and asked.stream) or not asked.raw
         if self.final and call.stream and not was_streamed:
-            raise self.refuse(custom_complaint(f"Unknown response_id: {clip(call.id)}", "response_id"))
+            raise self.refuse(complain(f"Unknown response_id: {clip(call.id)}", "response_id"))
         after = read_integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(asked.raw.get("include") or ()), *_read_include(call.http))
         requested = replace(asked, stream=call.stream, raw={**asked.raw, "include": include})
@@ -244,11 +272,11 @@ def _show_count(call: Call, stored: Stored) -> Body:
 
 
 def _show_items(call: Call, stored: Stored) -> Body:
-    shown, more = call.page.select(tuple(input_items(stored)), lambda item: item["id"])
+    shown, more = call.page.select(tuple(list_input_items(stored)), lambda item: item["id"])
     return list_body(shown, more=more)
 
 
-def input_items(stored: Stored) -> Iterator[Body]:
+def list_input_items(stored: Stored) -> Iterator[Body]:
     """Yield the input of the request as items: each has an id, and messages have parts."""
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()

@@ -11,8 +11,8 @@ from mockserver.dialects.anthropic import batches, completions, files
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
 from mockserver.dialects.anthropic.bodies import COUNT, NAME
 from mockserver.dialects.anthropic.clouds import list_vertex_operations
-from mockserver.dialects.anthropic.errors import credential, list_rate_limit_headers, make_error_event
-from mockserver.dialects.anthropic.models import model_operations
+from mockserver.dialects.anthropic.errors import list_rate_limit_headers, make_error_event, read_credential
+from mockserver.dialects.anthropic.models import make_model_operations
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import parse_messages
 
@@ -42,21 +42,28 @@ DIALECT = Dialect(
             "chat",
             "POST",
             "/v1/messages",
-            parse_messages,
-            render_message,
+            parse=parse_messages,
+            render=render_message,
             error=make_error_event,
             body=_ask,
             history=HISTORY,
             shows_reasoning=True,
         ),
-        Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
-        *batches.operations(),
-        *files.operations(),
-        completions.operation(),
-        *model_operations(),
+        Operation(
+            "input_tokens",
+            "POST",
+            "/v1/messages/count_tokens",
+            parse=_parse_count,
+            render=render_count,
+            body=_ask_count,
+        ),
+        *batches.make_operations(),
+        *files.make_operations(),
+        completions.make_operation(),
+        *make_model_operations(),
         *list_vertex_operations(),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=fail,
     rate_limit_headers=list_rate_limit_headers,
     models=_MODELS,

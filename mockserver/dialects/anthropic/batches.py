@@ -45,13 +45,19 @@ _RESULTS_URL = re.compile(rb'("results_url"\s*:\s*")[^"]*/v1/messages/batches(/[
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
-def operations() -> tuple[Operation, ...]:
+def make_operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     created = Operation(
-        BATCHES.made_by, "POST", _PATH, _parse, render_view, own_urls=_replace_urls, history=_check_histories
+        BATCHES.made_by,
+        "POST",
+        _PATH,
+        parse=_parse,
+        render=render_view,
+        own_urls=_replace_urls,
+        history=_check_histories,
     )
     found = [
-        Operation(name, method, path, look_up(NAME, name, work=work), render_view, own_urls=own_urls)
+        Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view, own_urls=own_urls)
         for name, method, path, work, own_urls in (
             ("batches", "GET", _PATH, _list, _replace_urls),
             ("batch", "GET", one, _show, _replace_urls),

@@ -47,7 +47,9 @@ def list_vertex_operations() -> tuple[Operation, ...]:
     """Return the operations of Claude on Vertex AI; the one that counts tokens is called like a model."""
     count = f"{_MODELS}/count-tokens:rawPredict"
     return (
-        Operation("input_tokens", "POST", count, _parse_count, render_count, params=_PARAMS, body=_ask_count),
+        Operation(
+            "input_tokens", "POST", count, parse=_parse_count, render=render_count, params=_PARAMS, body=_ask_count
+        ),
         _make_chat("rawPredict", streams=False),
         _make_chat("streamRawPredict", streams=True),
     )
@@ -58,8 +60,8 @@ def _make_chat(verb: str, *, streams: bool) -> Operation:
         "chat",
         "POST",
         f"{_MODELS}/{{model}}:{verb}",
-        _parse_messages,
-        _render_message,
+        parse=_parse_messages,
+        render=_render_message,
         error=make_error_event,
         params=_PARAMS,
         streams=streams,

@@ -10,7 +10,7 @@ from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
-from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects._reply import EVENT_TYPE, make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.anthropic.bodies import NAME, MessagesBody, read_as_anthropic
@@ -33,9 +33,9 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 _MESSAGES_MODEL = re.compile(r"claude-(?![12](?:\.\d)?$|instant|v\d)")
 
 
-def operation() -> Operation:
+def make_operation() -> Operation:
     return Operation(
-        "completions", "POST", "/v1/complete", parse_completion, _render, error=make_error_event, body=_ask
+        "completions", "POST", "/v1/complete", parse=parse_completion, render=_render, error=make_error_event, body=_ask
     )
 
 
@@ -57,7 +57,7 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
         operation="completions",
         model=body["model"],
         http=http,
-        meaning=fields_with_meaning(body, NAME, "completions"),
+        meaning=find_meaning(body, NAME, "completions"),
         raw=body,
         messages=messages,
         stream=body.get("stream") is True,

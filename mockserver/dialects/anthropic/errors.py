@@ -17,6 +17,7 @@ from mockserver.dialects._errors import (
     ErrorBody,
     ErrorRow,
     ErrorTable,
+    make_bare_row,
     make_error_rows,
 )
 from mockserver.dialects._parse import read_bearer
@@ -24,7 +25,7 @@ from mockserver.dialects._reply import make_request_hex
 from mockserver.wire.parts import write_moment
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return http.header("x-api-key") or read_bearer(http)
 
 
@@ -114,11 +115,11 @@ _TYPES: Mapping[int, str] = {
     529: "overloaded_error",
 }
 ROWS = make_error_rows(
-    ErrorRow,
-    previous_not_found=ErrorRow(404, code="thread_not_found"),
-    quota=ErrorRow(400),
-    timeout=ErrorRow(504),
-    overloaded=ErrorRow(529),
+    make_bare_row,
+    previous_not_found=ErrorRow(status=404, code="thread_not_found"),
+    quota=ErrorRow(status=400),
+    timeout=ErrorRow(status=504),
+    overloaded=ErrorRow(status=529),
 )
 _RATE = (
     "This request would exceed your organization's rate limit of {most} {kind} per {window} (org: mockserver, model: "
@@ -177,4 +178,4 @@ UNSUPPORTED: Mapping[str, str] = {
         "max_tokens: {asked} > {limit}, which is the maximum allowed number of output tokens for {model}"
     ),
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)

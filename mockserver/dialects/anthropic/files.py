@@ -29,10 +29,10 @@ _PATH = "/v1/files"
 _SECONDS = (3600, 7_776_000)  # the least and the most for which a file that expires is kept
 
 
-def operations() -> tuple[Operation, ...]:
+def make_operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     found = [
-        Operation(name, method, path, look_up(NAME, name, work=work), render_view)
+        Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view)
         for name, method, path, work in (
             ("files", "GET", _PATH, _list),
             ("file", "GET", one, _show),
@@ -40,7 +40,7 @@ def operations() -> tuple[Operation, ...]:
             ("file_content", "GET", f"{one}/content", _show_content),
         )
     ]
-    return (Operation(FILES.made_by, "POST", _PATH, _parse, render_view), *found)
+    return (Operation(FILES.made_by, "POST", _PATH, parse=_parse, render=render_view), *found)
 
 
 def render_view(call: Call, view: ObjectView) -> Reply:
@@ -62,7 +62,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     raw = dict[str, Json]({"mime_type": _find_media_type(sent)})
     if sent.file_name is not None:
         raw["filename"] = sent.file_name
-    if (expires := dict(form.fields()).get("expires_in_seconds")) is not None:
+    if (expires := dict(form.list_fields()).get("expires_in_seconds")) is not None:
         try:
             raw["expires_in_seconds"] = read_integer("expires_in_seconds", expires, *_SECONDS)
         except Failure:

@@ -15,11 +15,11 @@ from mockserver.dialects.anthropic.errors import refuse, request_id_line
 from mockserver.wire.parts import write_moment
 
 
-def model_operations() -> tuple[Operation, Operation]:
+def make_model_operations() -> tuple[Operation, Operation]:
     parse = partial(parse_models, NAME)
     return (
-        Operation("models", "GET", "/v1/models", parse, _render_models),
-        Operation("model", "GET", "/v1/models/{model:path}", parse, _render_models),
+        Operation("models", "GET", "/v1/models", parse=parse, render=_render_models),
+        Operation("model", "GET", "/v1/models/{model:path}", parse=parse, render=_render_models),
     )
 
 

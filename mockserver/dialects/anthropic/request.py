@@ -17,7 +17,7 @@ from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model
-from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, clip, read_object, read_plain_messages, read_usual
 from mockserver.dialects.anthropic.bodies import MESSAGES, NAME, find_new_places, read_as_anthropic
@@ -260,7 +260,7 @@ def _reduce_to_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
 
     `is_plain`: the messages are only texts.
     """
-    kept = fields_with_meaning(body, NAME, operation="chat", bookkeeping=_BOOKKEEPING)
+    kept = find_meaning(body, NAME, operation="chat", bookkeeping=_BOOKKEEPING)
     ordinals: dict[str, str] = {}
     if not is_plain:
         kept["messages"] = [

@@ -19,14 +19,14 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import parse_models, read_request
 from mockserver.dialects.bedrock import checks
-from mockserver.dialects.bedrock.errors import credential, make_exception, refuse
-from mockserver.dialects.bedrock.guardrails import guardrail_operation
+from mockserver.dialects.bedrock.errors import make_exception, read_credential, refuse
+from mockserver.dialects.bedrock.guardrails import make_guardrail_operation
 from mockserver.dialects.bedrock.invoke import check_history, parse_invoke, render_invoke
 from mockserver.dialects.bedrock.models import COUNT, COUNTED, NAME
 from mockserver.dialects.bedrock.replay import HISTORY
 from mockserver.dialects.bedrock.replies import make_fail, render_converse, render_count, render_models, render_profiles
 from mockserver.dialects.bedrock.request import make_converse_call, parse_converse
-from mockserver.dialects.bedrock.rerank import rerank_operation
+from mockserver.dialects.bedrock.rerank import make_rerank_operation
 
 
 def _parse_count(http: HttpRequest, validation: Validation) -> Call:
@@ -84,15 +84,25 @@ DIALECT = Dialect(
         _chat("converse-stream", **_STREAM, **_CONVERSE),
         _chat("invoke", streams=False, **_INVOKE),
         _chat("invoke-with-response-stream", **_STREAM, **_INVOKE),
-        Operation("input_tokens", "POST", f"{_MODEL}/count-tokens", _parse_count, render_count, body=_ask_count),
-        guardrail_operation(),
-        rerank_operation(),
-        Operation("models", "GET", "/foundation-models", partial(parse_models, NAME), render_models),
-        Operation("model", "GET", "/foundation-models/{model:path}", partial(parse_models, NAME), render_models),
-        Operation("models", "GET", "/inference-profiles", partial(parse_models, NAME), render_profiles),
-        Operation("model", "GET", "/inference-profiles/{model:path}", partial(parse_models, NAME), render_profiles),
+        Operation(
+            "input_tokens", "POST", f"{_MODEL}/count-tokens", parse=_parse_count, render=render_count, body=_ask_count
+        ),
+        make_guardrail_operation(),
+        make_rerank_operation(),
+        Operation("models", "GET", "/foundation-models", parse=partial(parse_models, NAME), render=render_models),
+        Operation(
+            "model", "GET", "/foundation-models/{model:path}", parse=partial(parse_models, NAME), render=render_models
+        ),
+        Operation("models", "GET", "/inference-profiles", parse=partial(parse_models, NAME), render=render_profiles),
+        Operation(
+            "model",
+            "GET",
+            "/inference-profiles/{model:path}",
+            parse=partial(parse_models, NAME),
+            render=render_profiles,
+        ),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=make_fail(
         {
             **dict.fromkeys(("converse", "converse-stream"), render_converse),

@@ -13,7 +13,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import Model, Object, Type, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._parse import Body, read_body
-from mockserver.dialects._reply import data_reply
+from mockserver.dialects._reply import make_data_reply
 from mockserver.dialects.bedrock.errors import request_id_line
 from mockserver.dialects.bedrock.formats import malformed, refuse_malformed
 from mockserver.dialects.bedrock.models import NAME
@@ -59,7 +59,7 @@ def render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     embedder = next(each for each in EMBEDDERS if each.reads(call.model, call.raw))
     counted = f"x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\nx-amzn-bedrock-invocation-latency: 0\r\n"
     lines = request_id_line(call.http, call) + counted
-    return data_reply(200, encode(embedder.body(call, outcome)), lines, outcome.headers)
+    return make_data_reply(200, encode(embedder.body(call, outcome)), lines, outcome.headers)
 
 
 def _write(outcome: Embeddings, form: str = "float") -> list[Json]:

@@ -27,7 +27,7 @@ SERIALIZATION = "SerializationException"
 VALIDATION = "ValidationException"
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     """Return the bearer token, or the access key id of a signature, which nobody checks."""
     stated = http.header("authorization") or ""
     found = _SIGNED.search(stated) or _SIGNED_QUERY.search(http.query.get("X-Amz-Credential", ""))
@@ -186,20 +186,20 @@ _KINDS: Mapping[int, str] = {
 }
 _TOKEN = "UnrecognizedClientException"  # noqa: S105  # an exception
 _DENIED = "AccessDeniedException"
-_IDENTIFIER = ErrorRow(400, VALIDATION)
+_IDENTIFIER = ErrorRow(status=400, kind=VALIDATION)
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, _KINDS.get(status)),
-    bad_json=ErrorRow(400, SERIALIZATION),
-    invalid_key=ErrorRow(403, _TOKEN),
-    missing_key=ErrorRow(403, "MissingAuthenticationTokenException"),
-    billing=ErrorRow(403, _DENIED),
+    lambda status: ErrorRow(status=status, kind=_KINDS.get(status)),
+    bad_json=ErrorRow(status=400, kind=SERIALIZATION),
+    invalid_key=ErrorRow(status=403, kind=_TOKEN),
+    missing_key=ErrorRow(status=403, kind="MissingAuthenticationTokenException"),
+    billing=ErrorRow(status=403, kind=_DENIED),
     model_not_found=_IDENTIFIER,
     unknown_model=_IDENTIFIER,
-    route_not_found=ErrorRow(404, "UnknownOperationException"),
-    unprocessable=ErrorRow(400, VALIDATION),
-    quota=ErrorRow(400, "ServiceQuotaExceededException"),
-    bad_gateway=ErrorRow(502),
-    gateway_timeout=ErrorRow(504),
+    route_not_found=ErrorRow(status=404, kind="UnknownOperationException"),
+    unprocessable=ErrorRow(status=400, kind=VALIDATION),
+    quota=ErrorRow(status=400, kind="ServiceQuotaExceededException"),
+    bad_gateway=ErrorRow(status=502),
+    gateway_timeout=ErrorRow(status=504),
 )
 _RATE = "Too many {kind}, please wait before trying again."
 _UNKNOWN = "The provided model identifier is invalid."
@@ -250,4 +250,4 @@ UNSUPPORTED: Mapping[str, str] = {
     "json_schema": "This model doesn't support the outputConfig.textFormat field. Remove it and try again.",
     "max_output_tokens": MESSAGES["completion_too_long"],
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)

@@ -21,10 +21,10 @@ from mockserver.kinds.moderations import Moderations
 from mockserver.wire.bedrock import BLOCKED, Guardrail, assess, make_guardrail_usage, write_guardrail_trace
 
 
-def guardrail_operation() -> Operation:
+def make_guardrail_operation() -> Operation:
     path = "/guardrail/{guardrail:path}/version/{version}/apply"
     params = {"guardrail": "gr-mockserver", "version": "DRAFT"}
-    return Operation("moderations", "POST", path, _parse, _render, params=params, body=_ask)
+    return Operation("moderations", "POST", path, parse=_parse, render=_render, params=params, body=_ask)
 
 
 def _ask(text: str) -> dict[str, Json]:

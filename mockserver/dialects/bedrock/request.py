@@ -13,7 +13,7 @@ from mockserver.core.call import Call, IdShape, Message, Options, PlainMessages,
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.validation import Validation
-from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, read_request
 from mockserver.dialects.bedrock.checks import check_converse
@@ -297,7 +297,7 @@ def _find_schema(body: Body) -> Json:
 
 def _find_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
     """Return what could change the answer: no bookkeeping, ids, signatures or marks for caching."""
-    kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
+    kept = find_meaning(body, NAME, "chat", _BOOKKEEPING)
     if is_plain and "guardrailConfig" not in kept:
         return kept
     ordinals: dict[str, str] = {}

@@ -20,8 +20,8 @@ from mockserver.kinds.rerank import RankedDocument, Ranking
 MAX_SOURCES = 1000
 
 
-def rerank_operation() -> Operation:
-    return Operation("rerank", "POST", "/rerank", _parse, _render, body=_ask)
+def make_rerank_operation() -> Operation:
+    return Operation("rerank", "POST", "/rerank", parse=_parse, render=_render, body=_ask)
 
 
 def _ask(text: str) -> dict[str, Json]:

@@ -7,13 +7,13 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply
 from mockserver.dialects.cohere.bodies import NAME
-from mockserver.dialects.cohere.embed import embed_operations
+from mockserver.dialects.cohere.embed import make_embed_operations
 from mockserver.dialects.cohere.errors import fail, header_lines, list_rate_limit_headers, make_error_event
-from mockserver.dialects.cohere.models import model_operations
-from mockserver.dialects.cohere.old_chat import LINES_TYPE, old_chat_operations
+from mockserver.dialects.cohere.models import make_model_operations
+from mockserver.dialects.cohere.old_chat import LINES_TYPE, make_old_chat_operations
 from mockserver.dialects.cohere.request import parse_chat
-from mockserver.dialects.cohere.rerank import rerank_operations
-from mockserver.dialects.cohere.tokens import token_operations
+from mockserver.dialects.cohere.rerank import make_rerank_operations
+from mockserver.dialects.cohere.tokens import make_token_operations
 from mockserver.wire.cohere import CohereLineRenderer, CohereOptions, CohereRenderer
 
 _RENDERER = CohereRenderer()
@@ -40,14 +40,22 @@ _MODELS = (
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation("chat", "POST", "/v2/chat", parse_chat, _render_chat, error=make_error_event, shows_reasoning=True),
-        *embed_operations(),
-        *rerank_operations(),
-        *old_chat_operations(),
-        *token_operations(),
-        *model_operations(),
+        Operation(
+            "chat",
+            "POST",
+            "/v2/chat",
+            parse=parse_chat,
+            render=_render_chat,
+            error=make_error_event,
+            shows_reasoning=True,
+        ),
+        *make_embed_operations(),
+        *make_rerank_operations(),
+        *make_old_chat_operations(),
+        *make_token_operations(),
+        *make_model_operations(),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=fail,
     rate_limit_headers=list_rate_limit_headers,
     models=_MODELS,

@@ -15,7 +15,7 @@ from mockserver.dialects._fields import Model
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     read_request,
     refuse_first,
@@ -30,14 +30,14 @@ _INPUTS = ("texts", "images", "inputs")
 _BOOKKEEPING = frozenset((*_INPUTS, "embedding_types", "priority"))
 
 
-def embed_operations() -> tuple[Operation, ...]:
+def make_embed_operations() -> tuple[Operation, ...]:
     return tuple(
         Operation(
             "embeddings",
             "POST",
             f"/v{version}/embed",
-            partial(_parse, model=model, page=f"v{version}/reference/embed"),
-            partial(_render, version=version),
+            parse=partial(_parse, model=model, page=f"v{version}/reference/embed"),
+            render=partial(_render, version=version),
             body=lambda text: {"texts": [text], "input_type": "search_query"},
         )
         for version, model in (("2", EMBED), ("1", OLD_EMBED))
@@ -53,7 +53,7 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     if validation is not Validation.OFF:
         refuse_first(_find_conflicts(parsed), refuse)
     elif not messages:
-        raise refuse(custom_complaint(_NOTHING, "texts"))
+        raise refuse(complain(_NOTHING, "texts"))
     name = parsed.get("model") or USUAL_MODEL
     meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
     return make_embedding_call(
@@ -70,9 +70,9 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
 def _find_conflicts(body: Body) -> Iterator[Complaint]:
     stated = [key for key in _INPUTS if body.get(key)]
     if not stated:
-        yield custom_complaint(_NOTHING, "texts")
+        yield complain(_NOTHING, "texts")
     elif len(stated) > 1:
-        yield custom_complaint(f"only one of {', '.join(_INPUTS)} may be provided.", stated[1])
+        yield complain(f"only one of {', '.join(_INPUTS)} may be provided.", stated[1])
 
 
 _NOTHING = "at least one of texts, images or inputs must be provided."

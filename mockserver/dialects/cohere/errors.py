@@ -16,6 +16,7 @@ from mockserver.dialects._errors import (
     UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
+    make_bare_row,
     make_error_rows,
     write_retry_lines,
 )
@@ -176,4 +177,9 @@ UNSUPPORTED: Mapping[str, str] = {
     "json_schema": "invalid request: response_format is not supported by the provided model.",
     "max_output_tokens": "invalid request: max_tokens must be at most {limit}, not {asked}.",
 }
-ERRORS = ErrorTable(make_error_rows(ErrorRow, content_filter=ErrorRow(BLOCKED)), MESSAGES, read_bearer, UNSUPPORTED)
+ERRORS = ErrorTable(
+    rows=make_error_rows(make_bare_row, content_filter=ErrorRow(status=BLOCKED)),
+    messages=MESSAGES,
+    read_credential=read_bearer,
+    unsupported=UNSUPPORTED,
+)

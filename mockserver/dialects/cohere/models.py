@@ -17,12 +17,12 @@ from mockserver.dialects.cohere.errors import header_lines
 _CONTEXT = 128_000  # tokens of a model whose window is not known
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     parse = partial(parse_models, NAME)
     return (
-        Operation("models", "GET", "/v1/models", parse, _render_models),
-        Operation("model", "GET", "/v1/models/{model:path}", parse, _render_models),
-        Operation("info", "POST", "/v1/check-api-key", _parse_check, _render_check),
+        Operation("models", "GET", "/v1/models", parse=parse, render=_render_models),
+        Operation("model", "GET", "/v1/models/{model:path}", parse=parse, render=_render_models),
+        Operation("info", "POST", "/v1/check-api-key", parse=_parse_check, render=_render_check),
     )
 
 

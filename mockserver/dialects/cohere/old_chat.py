@@ -11,11 +11,11 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     read_request,
     refuse_first,
@@ -30,18 +30,25 @@ USUAL_MODEL = "command-a-03-2025"
 LINES_TYPE = "content-type: application/stream+json\r\n"
 
 
-def old_chat_operations() -> tuple[Operation, Operation]:
+def make_old_chat_operations() -> tuple[Operation, Operation]:
     return (
         Operation(
             "chat",
             "POST",
             "/v1/chat",
-            _parse_chat,
-            _render_chat,
+            parse=_parse_chat,
+            render=_render_chat,
             error=make_old_error_event,
             body=lambda text: {"message": text},
         ),
-        Operation("completions", "POST", "/v1/generate", _parse_generate, _render_generate, error=make_old_error_event),
+        Operation(
+            "completions",
+            "POST",
+            "/v1/generate",
+            parse=_parse_generate,
+            render=_render_generate,
+            error=make_old_error_event,
+        ),
     )
 
 
@@ -54,7 +61,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
         if parsed.get("message") is None:
             raise refuse(Complaint("missing", ("message",)))
         if validation is not Validation.OFF:
-            raise refuse(custom_complaint(NOTHING_SAID, "message"))
+            raise refuse(complain(NOTHING_SAID, "message"))
     tools = tuple(map(_read_tool, parsed.get("tools") or ()))
     return Call(
         dialect=NAME,
@@ -130,7 +137,7 @@ def _find_schema(kind: str) -> Body:
 
 
 def _find_meaning(body: Body, operation: str) -> dict[str, Json]:
-    kept = fields_with_meaning(body, NAME, f"{operation} v1")
+    kept = find_meaning(body, NAME, f"{operation} v1")
     kept.pop("priority", None)
     for key in ("tools", "response_format"):  # a model writes keys in their order
         if kept.get(key):

@@ -17,7 +17,7 @@ from mockserver.dialects._openai_api.chat import find_chat_meaning, make_tool, w
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     read_plain_messages,
     read_request,
@@ -67,14 +67,14 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
 
 def _find_conflicts(body: Body) -> Iterator[Complaint]:
     if not body["messages"]:
-        yield custom_complaint(NOTHING_SAID, "messages")
+        yield complain(NOTHING_SAID, "messages")
     form = body.get("response_format") or {}
     if form.get("type") == "json_object":
         for key in ("tools", "documents"):
             if body.get(key):
-                yield custom_complaint(f"cannot use response_format of type json_object with {key}.", key)
+                yield complain(f"cannot use response_format of type json_object with {key}.", key)
     if body.get("tool_choice") == "REQUIRED" and not body.get("tools"):
-        yield custom_complaint("tool_choice can only be used when tools are provided.", "tool_choice")
+        yield complain("tool_choice can only be used when tools are provided.", "tool_choice")
 
 
 def _read_message(message: Body) -> Message:

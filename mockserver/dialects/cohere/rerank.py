@@ -15,20 +15,20 @@ USUAL_MODEL = "rerank-english-v2.0"  # of v1
 _PER_UNIT = 100  # documents of a search unit
 
 
-def rerank_operations() -> tuple[Operation, ...]:
+def make_rerank_operations() -> tuple[Operation, ...]:
     return tuple(
         Operation(
             "rerank",
             "POST",
             f"/v{version}/rerank",
-            partial(
+            parse=partial(
                 parse_rerank,
                 dialect=NAME,
                 model=model,
                 refuse=make_refuse(f"v{version}/reference/rerank"),
                 usual_model=usual,
             ),
-            partial(_render, version=version),
+            render=partial(_render, version=version),
         )
         for version, model, usual in (("2", RERANK, ""), ("1", OLD_RERANK, USUAL_MODEL))
     )

@@ -9,7 +9,7 @@ from mockserver.core.plan import Stored
 from mockserver.core.tokens import Token, find_token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body, custom_complaint, read_request
+from mockserver.dialects._parse import Body, complain, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.cohere.bodies import DETOKENIZE, NAME, TOKENIZE
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
@@ -18,10 +18,10 @@ _META: Body = {"api_version": {"version": "1"}}
 MAX_LENGTH = 65_536  # characters of a text that is split into tokens
 
 
-def token_operations() -> tuple[Operation, Operation]:
+def make_token_operations() -> tuple[Operation, Operation]:
     return (
-        Operation("tokenize", "POST", "/v1/tokenize", _parse_text, _render_tokens),
-        Operation("detokenize", "POST", "/v1/detokenize", _parse_tokens, _render_text),
+        Operation("tokenize", "POST", "/v1/tokenize", parse=_parse_text, render=_render_tokens),
+        Operation("detokenize", "POST", "/v1/detokenize", parse=_parse_tokens, render=_render_text),
     )
 
 
@@ -29,7 +29,7 @@ def _parse_text(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("reference/tokenize")
     body, parsed = read_request(TOKENIZE, http, refuse, validation)
     if not 0 < len(parsed["text"]) <= MAX_LENGTH:
-        raise refuse(custom_complaint(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
+        raise refuse(complain(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
     return _make_call(http, body, "tokenize", (Message("user", parsed["text"]),))
 
 

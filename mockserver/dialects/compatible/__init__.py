@@ -25,9 +25,9 @@ from mockserver.dialects._reply import (
     write_request_id,
 )
 from mockserver.dialects.compatible.accounts import list_operations
-from mockserver.dialects.compatible.batches import batch_operations
+from mockserver.dialects.compatible.batches import make_batch_operations
 from mockserver.dialects.compatible.hosts import HOSTS, Host, make_host
-from mockserver.dialects.compatible.media import media_operations
+from mockserver.dialects.compatible.media import make_media_operations
 from mockserver.dialects.compatible.replay import make_history
 from mockserver.dialects.compatible.request import (
     NAME,
@@ -36,7 +36,7 @@ from mockserver.dialects.compatible.request import (
     make_parse_embeddings,
     serve_at,
 )
-from mockserver.dialects.compatible.rerank import rerank_operations
+from mockserver.dialects.compatible.rerank import make_rerank_operations
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextRenderer
@@ -125,7 +125,7 @@ def _make_responses(host: Host) -> Operation:
         text=_TEXT,
         lines=write_request_id,
     )
-    return serve_at(host, api.responses_operation())
+    return serve_at(host, api.make_responses_operation())
 
 
 def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -143,25 +143,32 @@ def make_dialect(host: Host) -> Dialect:
         "chat",
         "POST",
         "/chat/completions",
-        make_parse_chat(host),
-        _Chats(host.layout).render,
+        parse=make_parse_chat(host),
+        render=_Chats(host.layout).render,
         error=host.errors.end_stream,
         history=make_history(host) or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
     )
     render_text = partial(_render_completion, _TEXTS.get(host.kin, _TEXT))
-    text = Operation("completions", "POST", "/completions", make_parse_completion(host), render_text)
-    vectors = Operation("embeddings", "POST", "/embeddings", make_parse_embeddings(host), _render_embeddings)
+    text = Operation("completions", "POST", "/completions", parse=make_parse_completion(host), render=render_text)
+    vectors = Operation(
+        "embeddings", "POST", "/embeddings", parse=make_parse_embeddings(host), render=_render_embeddings
+    )
     more = [each for each in (text, vectors, _make_responses(host)) if each.name in host.operations]
-    answering = (chat, *more, *media_operations(host))
+    answering = (chat, *more, *make_media_operations(host))
     fail = partial(_fail, host)
-    served = (*answering, *rerank_operations(host), *batch_operations(host, answering, fail), *list_operations(host))
+    served = (
+        *answering,
+        *make_rerank_operations(host),
+        *make_batch_operations(host, answering, fail),
+        *list_operations(host),
+    )
     return Dialect(
         name=NAME,
         host=host.name,
         mounts=host.mounts,
         operations=served,
-        credential=read_bearer,
+        read_credential=read_bearer,
         fail=fail,
         rate_limit_headers=write_openai_rate_limits,
         models=host.models,

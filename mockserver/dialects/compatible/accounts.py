@@ -13,8 +13,8 @@ from mockserver.core.plan import Models
 from mockserver.core.tokens import find_token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import custom_complaint, parse_models, read_object
-from mockserver.dialects._reply import data_reply, make_json_reply, show_model, write_request_id
+from mockserver.dialects._parse import complain, parse_models, read_object
+from mockserver.dialects._reply import make_data_reply, make_json_reply, show_model, write_request_id
 from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host
 
 NAME = "compatible"
@@ -26,8 +26,14 @@ def list_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations of a host besides chat, completions and embeddings."""
     own = (replace(each, parse=_place(host, each.parse)) for each in _OPERATIONS_BY_KIN.get(host.kin, ()))
     listed = (
-        Operation("models", "GET", "/models", _place(host, _parse_models), partial(_render_models, host)),
-        Operation("model", "GET", "/models/{model:path}", _place(host, _parse_models), partial(_render_model, host)),
+        Operation("models", "GET", "/models", parse=_place(host, _parse_models), render=partial(_render_models, host)),
+        Operation(
+            "model",
+            "GET",
+            "/models/{model:path}",
+            parse=_place(host, _parse_models),
+            render=partial(_render_model, host),
+        ),
     )
     return (*own, *listed)
 
@@ -49,7 +55,7 @@ def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
     lines = write_request_id(call.http, call)
     match host.kin:
         case "together":
-            return data_reply(200, to_json(listed), lines)
+            return make_data_reply(200, to_json(listed), lines)
         case "openrouter":
             page = {"data": listed, "links": {"next": None}, "total_count": len(listed)}
             return make_json_reply(200, page, lines)
@@ -67,7 +73,7 @@ def _render_model(host: Host, call: Call, outcome: Models) -> Reply:
     return make_json_reply(200, body, write_request_id(call.http, call))
 
 
-def _own(name: str, created: int, owner: str) -> dict[str, Json]:
+def _show_owned_model(name: str, created: int, owner: str) -> dict[str, Json]:
     return {**show_model(name, created), "owned_by": owner}
 
 
@@ -122,12 +128,12 @@ def _describe_groq(name: str, created: int) -> dict[str, Json]:
         "public_apps": None,
         "max_completion_tokens": 32_768,
     }
-    return {**_own(name, created, "Groq"), **more}
+    return {**_show_owned_model(name, created, "Groq"), **more}
 
 
 def _describe_vllm(name: str, created: int) -> dict[str, Json]:
     more: dict[str, Json] = {"root": name, "parent": None, "max_model_len": MAX_MODEL_LENGTH, "permission": []}
-    return {**_own(name, created, "vllm"), **more}
+    return {**_show_owned_model(name, created, "vllm"), **more}
 
 
 def _describe_lmstudio(name: str, created: int) -> dict[str, Json]:
@@ -150,15 +156,15 @@ def _describe_deepseek(name: str, created: int) -> dict[str, Json]:
 
 
 _ENTRIES: Mapping[str, Entry] = {
-    "cerebras": lambda name, created: _own(name, 0, "Cerebras"),
+    "cerebras": lambda name, created: _show_owned_model(name, 0, "Cerebras"),
     "deepseek": _describe_deepseek,
     "groq": _describe_groq,
     "lmstudio": _describe_lmstudio,
     "openrouter": _describe_openrouter,
-    "perplexity": lambda name, created: _own(name, created, "perplexity"),
+    "perplexity": lambda name, created: _show_owned_model(name, created, "perplexity"),
     "together": _describe_together,
     "vllm": _describe_vllm,
-    "xai": lambda name, created: _own(name, created, "xai"),
+    "xai": lambda name, created: _show_owned_model(name, created, "xai"),
 }
 
 
@@ -169,16 +175,16 @@ def _parse_info(http: HttpRequest, validation: Validation) -> Call:
     return Call(NAME, "info", "", http, {"path": http.path.rpartition("/")[2]})
 
 
-def _info(path: str, body: Callable[[Call], Mapping[str, Json]]) -> Operation:
+def _make_info_operation(path: str, body: Callable[[Call], Mapping[str, Json]]) -> Operation:
     """Return an operation that answers GET with a body."""
 
     def render(call: Call, outcome: Models) -> Reply:
         return make_json_reply(200, body(call), write_request_id(call.http, call))
 
-    return Operation("info", "GET", path, _parse_info, render)
+    return Operation("info", "GET", path, parse=_parse_info, render=render)
 
 
-def _balance(call: Call) -> Mapping[str, Json]:
+def _show_balance(call: Call) -> Mapping[str, Json]:
     amounts = {"total_balance": "10.00", "granted_balance": "0.00", "topped_up_balance": "10.00"}
     return {"is_available": True, "balance_infos": [{"currency": "USD", **amounts}]}
 
@@ -220,7 +226,7 @@ def _list_providers(call: Call) -> Mapping[str, Json]:
     return {"data": [{"name": "Mockserver", "slug": "mockserver", **pages}]}
 
 
-def _credits(call: Call) -> Mapping[str, Json]:
+def _show_credits(call: Call) -> Mapping[str, Json]:
     return {"data": {"total_credits": 10, "total_usage": 0}}
 
 
@@ -285,7 +291,7 @@ def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
     messages = body.get("messages")
     if not isinstance(prompt, str):
         if not isinstance(messages, list):
-            raise _REFUSE(custom_complaint("Either `prompt` or `messages` must be provided.", "prompt"))
+            raise _REFUSE(complain("Either `prompt` or `messages` must be provided.", "prompt"))
         said = (each.get("content") for each in messages if isinstance(each, dict))
         prompt = "\n".join(text for text in said if isinstance(text, str))
     model = body.get("model")
@@ -311,19 +317,19 @@ def _render_nothing(call: Call, outcome: Models) -> Reply:
 _PERCENTILES = {"p50": 250, "p75": 250, "p90": 250, "p99": 250}
 _REFUSE = COMPATIBLE.errors.refuse
 _OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
-    "cerebras": (_info("/tcp_warming", lambda call: {"status": "ok"}),),
-    "deepseek": (_info("/user/balance", _balance),),
+    "cerebras": (_make_info_operation("/tcp_warming", lambda call: {"status": "ok"}),),
+    "deepseek": (_make_info_operation("/user/balance", _show_balance),),
     "openrouter": (
-        _info("/key", _describe_key),
-        _info("/credits", _credits),
-        _info("/providers", _list_providers),
-        Operation("info", "GET", "/models/count", _parse_info, _count_models),
-        Operation("info", "GET", "/models/{author}/{slug}/endpoints", _parse_endpoints, _render_endpoints),
+        _make_info_operation("/key", _describe_key),
+        _make_info_operation("/credits", _show_credits),
+        _make_info_operation("/providers", _list_providers),
+        Operation("info", "GET", "/models/count", parse=_parse_info, render=_count_models),
+        Operation("info", "GET", "/models/{author}/{slug}/endpoints", parse=_parse_endpoints, render=_render_endpoints),
     ),
     "vllm": (
-        Operation("info", "GET", "/health", _parse_info, _render_nothing),
-        _info("/version", lambda call: {"version": _VERSION}),
-        Operation("info", "POST", "/tokenize", _parse_tokens, _render_tokens),
+        Operation("info", "GET", "/health", parse=_parse_info, render=_render_nothing),
+        _make_info_operation("/version", lambda call: {"version": _VERSION}),
+        Operation("info", "POST", "/tokenize", parse=_parse_tokens, render=_render_tokens),
     ),
-    "xai": (Operation("info", "GET", "/language-models", _parse_info, _render_language_models),),
+    "xai": (Operation("info", "GET", "/language-models", parse=_parse_info, render=_render_language_models),),
 }

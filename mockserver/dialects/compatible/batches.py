@@ -22,7 +22,7 @@ class _Batches(Batches):
     fields = Model(shape(input_file_id=str, endpoint=str, completion_window=optional(str), metadata=optional(Metadata)))
 
 
-def batch_operations(
+def make_batch_operations(
     host: Host,
     answering: Sequence[Operation],
     fail: Callable[[HttpRequest, Failure, Call | None], Reply],
@@ -31,5 +31,5 @@ def batch_operations(
     if "batches" not in host.operations:
         return ()
     api = ObjectsApi(NAME, write_request_id, fail, answering)
-    made = (*Files(api).operations(), *_Batches(api).operations())
+    made = (*Files(api).make_operations(), *_Batches(api).make_operations())
     return tuple([serve_at(host, each) for each in made])

@@ -19,6 +19,7 @@ from mockserver.dialects._errors import (
     ProviderError,
     Rows,
     find_reason_phrase,
+    make_bare_row,
     make_error_rows,
     make_gateway_rows,
     make_plain_errors,
@@ -51,20 +52,20 @@ class ErrorStyle(Struct, frozen=True):
 
     @property
     def table(self) -> ErrorTable:
-        return make_plain_errors(self.rows, self.messages, read_bearer)
+        return make_plain_errors(self.rows, self.messages, read_credential=read_bearer)
 
     def refuse(self, complaint: Complaint) -> Failure:
         """Return the failure for a bad parameter."""
         failure = refuse_without_code(complaint)
         return failure if self.word is None else failure.replace(message=self.word(complaint))
 
-    def with_statuses(self, statuses: Mapping[str, int]) -> "ErrorStyle":
+    def replace_statuses(self, statuses: Mapping[str, int]) -> "ErrorStyle":
         """Return the style with other statuses for some reasons."""
         changed = {reason: replace(self.rows[reason], status=status) for reason, status in statuses.items()}
         return replace(self, rows={**self.rows, **changed})
 
 
-def _by_status(usual: ErrorRow, server: ErrorRow, **others: ErrorRow) -> Callable[[int], ErrorRow]:
+def _make_row_finder(usual: ErrorRow, server: ErrorRow, **others: ErrorRow) -> Callable[[int], ErrorRow]:
     """Return a function that returns the row of a status: one of `others`, whose names are like `s401`."""
 
     def find(status: int) -> ErrorRow:
@@ -82,13 +83,13 @@ def _list_four(error: ProviderError) -> dict[str, Json]:
     return {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
 
 
-_INVALID = ErrorRow(400, INVALID_REQUEST)
-_SERVER = ErrorRow(500, "server_error")
+_INVALID = ErrorRow(status=400, kind=INVALID_REQUEST)
+_SERVER = ErrorRow(status=500, kind="server_error")
 
 # -- DeepSeek (https://api-docs.deepseek.com/quick_start/error_codes)
 
-_DEEPSEEK_BAD = ErrorRow(400, INVALID_REQUEST, INVALID_REQUEST)
-_DEEPSEEK_POOR = ErrorRow(402, "unknown_error", INVALID_REQUEST)
+_DEEPSEEK_BAD = ErrorRow(status=400, kind=INVALID_REQUEST, code=INVALID_REQUEST)
+_DEEPSEEK_POOR = ErrorRow(status=402, kind="unknown_error", code=INVALID_REQUEST)
 
 
 def _word_as_serde(complaint: Complaint) -> str:
@@ -131,12 +132,12 @@ def _name_type(value: Json) -> str:
 
 DEEPSEEK = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
+        _make_row_finder(
             _DEEPSEEK_BAD,
-            ErrorRow(500, "server_error", "server_error"),
-            s401=ErrorRow(401, "authentication_error", INVALID_REQUEST),
+            ErrorRow(status=500, kind="server_error", code="server_error"),
+            s401=ErrorRow(status=401, kind="authentication_error", code=INVALID_REQUEST),
             s402=_DEEPSEEK_POOR,
-            s429=ErrorRow(429, "rate_limit_error", "rate_limit_error"),
+            s429=ErrorRow(status=429, kind="rate_limit_error", code="rate_limit_error"),
         ),
         model_not_found=_DEEPSEEK_BAD,
         quota=_DEEPSEEK_POOR,
@@ -163,7 +164,7 @@ DEEPSEEK = ErrorStyle(
 
 # -- OpenRouter (https://openrouter.ai/docs/api/reference/errors-and-debugging)
 
-_OPENROUTER_POOR = ErrorRow(402)
+_OPENROUTER_POOR = ErrorRow(status=402)
 _OPENROUTER_CHUNK: Mapping[str, Json] = {  # what its client requires of every chunk, should none have come before
     "id": "gen-1700000000",
     "object": "chat.completion.chunk",
@@ -195,9 +196,9 @@ def _end_openrouter(failed: Reply, last: bytes) -> Frame:
 
 OPENROUTER = ErrorStyle(
     rows=make_error_rows(
-        ErrorRow,
-        content_filter=ErrorRow(403),
-        model_not_found=ErrorRow(400),
+        make_bare_row,
+        content_filter=ErrorRow(status=403),
+        model_not_found=ErrorRow(status=400),
         quota=_OPENROUTER_POOR,
         billing=_OPENROUTER_POOR,
     ),
@@ -220,7 +221,7 @@ OPENROUTER = ErrorStyle(
 
 # -- xAI (https://docs.x.ai/docs/key-information/debugging): `code` has the words of a status of gRPC
 
-_XAI_BAD = ErrorRow(400, code="Client specified an invalid argument")
+_XAI_BAD = ErrorRow(status=400, code="Client specified an invalid argument")
 
 
 def _flatten_code(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
@@ -229,16 +230,16 @@ def _flatten_code(error: ProviderError, failure: Failure, request: str) -> Mappi
 
 XAI = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
+        _make_row_finder(
             _XAI_BAD,
-            ErrorRow(500, code="Internal error"),
-            s401=ErrorRow(401, code="The request does not have valid authentication credentials"),
-            s402=ErrorRow(402, code="Some resource has been exhausted"),
-            s403=ErrorRow(403, code="The caller does not have permission to execute the specified operation"),
-            s404=ErrorRow(404, code="Some requested entity was not found"),
-            s429=ErrorRow(429, code="Some resource has been exhausted"),
-            s503=ErrorRow(503, code="The service is currently unavailable"),
-            s504=ErrorRow(504, code="Timeout expired before operation could complete"),
+            ErrorRow(status=500, code="Internal error"),
+            s401=ErrorRow(status=401, code="The request does not have valid authentication credentials"),
+            s402=ErrorRow(status=402, code="Some resource has been exhausted"),
+            s403=ErrorRow(status=403, code="The caller does not have permission to execute the specified operation"),
+            s404=ErrorRow(status=404, code="Some requested entity was not found"),
+            s429=ErrorRow(status=429, code="Some resource has been exhausted"),
+            s503=ErrorRow(status=503, code="The service is currently unavailable"),
+            s504=ErrorRow(status=504, code="Timeout expired before operation could complete"),
         ),
         invalid_key=_XAI_BAD,
     ),
@@ -298,19 +299,21 @@ def _quote_path(path: list[str]) -> str:
     return f"'{clip('.'.join(path))}' : " if path else ""
 
 
-_GROQ_SERVER = ErrorRow(500, "internal_server_error", "internal_server_error")
+_GROQ_SERVER = ErrorRow(status=500, kind="internal_server_error", code="internal_server_error")
 GROQ = ErrorStyle(
     rows=make_error_rows(
-        _by_status(_INVALID, _GROQ_SERVER, s413=ErrorRow(413, INVALID_REQUEST, "request_too_large")),
-        invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
-        missing_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
-        model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found"),
-        context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded"),
-        rate_limit=ErrorRow(429, "requests", "rate_limit_exceeded"),
-        over_limit=ErrorRow(413, "tokens", "rate_limit_exceeded"),
-        quota=ErrorRow(429, "tokens", "rate_limit_exceeded"),
-        route_not_found=ErrorRow(404, INVALID_REQUEST, "unknown_url"),
-        overloaded=ErrorRow(503, "internal_server_error", "service_unavailable"),
+        _make_row_finder(
+            _INVALID, _GROQ_SERVER, s413=ErrorRow(status=413, kind=INVALID_REQUEST, code="request_too_large")
+        ),
+        invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
+        missing_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
+        model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found"),
+        context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded"),
+        rate_limit=ErrorRow(status=429, kind="requests", code="rate_limit_exceeded"),
+        over_limit=ErrorRow(status=413, kind="tokens", code="rate_limit_exceeded"),
+        quota=ErrorRow(status=429, kind="tokens", code="rate_limit_exceeded"),
+        route_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="unknown_url"),
+        overloaded=ErrorRow(status=503, kind="internal_server_error", code="service_unavailable"),
     ),
     messages={
         "invalid_key": "Invalid API Key",
@@ -345,14 +348,14 @@ def _name_request(error: ProviderError, failure: Failure, request: str) -> Mappi
 
 TOGETHER = ErrorStyle(
     rows=make_error_rows(
-        _by_status(_INVALID, _SERVER, s402=ErrorRow(402, "credit_limit", "credit_limit")),
-        invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
-        missing_key=ErrorRow(401, INVALID_REQUEST, "missing_api_key"),
-        model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_available"),
-        rate_limit=ErrorRow(429, "rate_limit", "rate_limit"),
-        over_limit=ErrorRow(429, "rate_limit", "rate_limit"),
-        quota=ErrorRow(402, "credit_limit", "credit_limit"),
-        overloaded=ErrorRow(503, "server_error", "service_unavailable"),
+        _make_row_finder(_INVALID, _SERVER, s402=ErrorRow(status=402, kind="credit_limit", code="credit_limit")),
+        invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
+        missing_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="missing_api_key"),
+        model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_available"),
+        rate_limit=ErrorRow(status=429, kind="rate_limit", code="rate_limit"),
+        over_limit=ErrorRow(status=429, kind="rate_limit", code="rate_limit"),
+        quota=ErrorRow(status=402, kind="credit_limit", code="credit_limit"),
+        overloaded=ErrorRow(status=503, kind="server_error", code="service_unavailable"),
     ),
     messages={
         "invalid_key": (
@@ -396,23 +399,23 @@ def _word_as_cerebras(complaint: Complaint) -> str:
     return refuse_without_code(complaint).message or ""
 
 
-_CEREBRAS_FAST = ErrorRow(429, "too_many_requests_error", "request_quota_exceeded", "quota")
+_CEREBRAS_FAST = ErrorRow(status=429, kind="too_many_requests_error", code="request_quota_exceeded", param="quota")
 CEREBRAS = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
-            ErrorRow(400, INVALID_REQUEST, "wrong_api_format", "validation_error"),
-            ErrorRow(500, "server_error", "server_error"),
-            s402=ErrorRow(402, "payment_required_error", "payment_required", "quota"),
-            s404=ErrorRow(404, "not_found_error", "not_found"),
+        _make_row_finder(
+            ErrorRow(status=400, kind=INVALID_REQUEST, code="wrong_api_format", param="validation_error"),
+            ErrorRow(status=500, kind="server_error", code="server_error"),
+            s402=ErrorRow(status=402, kind="payment_required_error", code="payment_required", param="quota"),
+            s404=ErrorRow(status=404, kind="not_found_error", code="not_found"),
         ),
-        invalid_key=ErrorRow(401, INVALID_REQUEST, "wrong_api_key", "api_key"),
-        missing_key=ErrorRow(401, INVALID_REQUEST, "wrong_api_key", "api_key"),
-        model_not_found=ErrorRow(404, "not_found_error", "model_not_found", "model"),
-        context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+        invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="wrong_api_key", param="api_key"),
+        missing_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="wrong_api_key", param="api_key"),
+        model_not_found=ErrorRow(status=404, kind="not_found_error", code="model_not_found", param="model"),
+        context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
         rate_limit=_CEREBRAS_FAST,
         over_limit=replace(_CEREBRAS_FAST, code="token_quota_exceeded"),
         quota=replace(_CEREBRAS_FAST, code="token_quota_exceeded"),
-        overloaded=ErrorRow(503, "server_error", "service_unavailable"),
+        overloaded=ErrorRow(status=503, kind="server_error", code="service_unavailable"),
     ),
     messages={
         "invalid_key": "Wrong API Key",
@@ -439,18 +442,18 @@ def _number_status(error: ProviderError, failure: Failure, request: str) -> Mapp
 
 PERPLEXITY = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
-            ErrorRow(400, "bad_request"),
-            ErrorRow(500, "internal_error"),
-            s401=ErrorRow(401, "unauthorized"),
-            s404=ErrorRow(404, "not_found"),
-            s429=ErrorRow(429, "rate_limit_exceeded"),
+        _make_row_finder(
+            ErrorRow(status=400, kind="bad_request"),
+            ErrorRow(status=500, kind="internal_error"),
+            s401=ErrorRow(status=401, kind="unauthorized"),
+            s404=ErrorRow(status=404, kind="not_found"),
+            s429=ErrorRow(status=429, kind="rate_limit_exceeded"),
         ),
-        model_not_found=ErrorRow(400, "invalid_model"),
-        bad_parameter=ErrorRow(400, "invalid_parameter"),
-        quota=ErrorRow(401, "insufficient_quota"),
-        invalid_key=ErrorRow(401, "invalid_api_key"),
-        missing_key=ErrorRow(401, "invalid_api_key"),
+        model_not_found=ErrorRow(status=400, kind="invalid_model"),
+        bad_parameter=ErrorRow(status=400, kind="invalid_parameter"),
+        quota=ErrorRow(status=401, kind="insufficient_quota"),
+        invalid_key=ErrorRow(status=401, kind="invalid_api_key"),
+        missing_key=ErrorRow(status=401, kind="invalid_api_key"),
     ),
     messages={
         "invalid_key": "Invalid API key provided. You can find your API key at https://www.perplexity.ai/settings/api.",
@@ -488,12 +491,12 @@ def _reword_as_fastapi(http: HttpRequest, failure: Failure) -> Failure:
 
 VLLM = ErrorStyle(
     rows=make_error_rows(
-        lambda status: ErrorRow(status, "BadRequestError" if status == 400 else find_reason_phrase(status)),
-        model_not_found=ErrorRow(404, "NotFoundError", param="model"),
-        context_length=ErrorRow(400, "BadRequestError", param="input_tokens"),
-        unmatched=ErrorRow(404, "NotFoundError"),
-        not_found=ErrorRow(404, "NotFoundError"),
-        server_error=ErrorRow(500, "InternalServerError"),
+        lambda status: ErrorRow(status=status, kind="BadRequestError" if status == 400 else find_reason_phrase(status)),
+        model_not_found=ErrorRow(status=404, kind="NotFoundError", param="model"),
+        context_length=ErrorRow(status=400, kind="BadRequestError", param="input_tokens"),
+        unmatched=ErrorRow(status=404, kind="NotFoundError"),
+        not_found=ErrorRow(status=404, kind="NotFoundError"),
+        server_error=ErrorRow(status=500, kind="InternalServerError"),
     ),
     messages={
         "model_not_found": "The model `{model}` does not exist.",
@@ -512,10 +515,10 @@ def _say_only(error: ProviderError, failure: Failure, request: str) -> Mapping[s
 
 LMSTUDIO = ErrorStyle(
     rows=make_error_rows(
-        ErrorRow,
-        model_not_found=ErrorRow(400),
-        route_not_found=ErrorRow(200),
-        method_not_allowed=ErrorRow(200),
+        make_bare_row,
+        model_not_found=ErrorRow(status=400),
+        route_not_found=ErrorRow(status=200),
+        method_not_allowed=ErrorRow(status=200),
     ),
     messages={
         "model_not_found": 'Failed to load model "{model}". Error: Model not found.',
@@ -526,17 +529,17 @@ LMSTUDIO = ErrorStyle(
     body=_say_only,
 )
 
-_POOR = ErrorRow(402, "insufficient_quota", "insufficient_quota")
+_POOR = ErrorRow(status=402, kind="insufficient_quota", code="insufficient_quota")
 COMPATIBLE = ErrorStyle(
     rows=make_gateway_rows(
-        content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter"),
-        context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+        content_filter=ErrorRow(status=400, kind=INVALID_REQUEST, code="content_filter"),
+        context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
         billing=_POOR,
-        forbidden=ErrorRow(403, "permission_error", "forbidden"),
-        model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-        unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-        quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
-        server_error=ErrorRow(500, "server_error", "internal_error"),
+        forbidden=ErrorRow(status=403, kind="permission_error", code="forbidden"),
+        model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+        unknown_model=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+        quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
+        server_error=ErrorRow(status=500, kind="server_error", code="internal_error"),
     ),
     messages={
         "invalid_key": "Incorrect API key provided: {key}.",

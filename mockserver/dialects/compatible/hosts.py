@@ -363,7 +363,7 @@ def make_host(name: str, stated: HostSettings) -> Host:
         like,
         name=name,
         layout=layout,
-        errors=errors.with_statuses(stated.statuses) if stated.statuses else errors,
+        errors=errors.replace_statuses(stated.statuses) if stated.statuses else errors,
         models=stated.models or like.models,
         prefixes=stated.prefixes or _list_prefixes(like),
         history=history,

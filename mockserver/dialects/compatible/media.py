@@ -86,11 +86,11 @@ _READ: Mapping[str, Callable[[Body], Body]] = {"together": _read_together, "xai"
 _SHOW: Mapping[str, Callable[[Call, Body], Body]] = {"together": _show_together, "xai": _show_xai}
 
 
-def media_operations(host: Host) -> tuple[Operation, ...]:
+def make_media_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations on sounds and images that a host has."""
     audio = replace(_AUDIO, show=_show_groq) if host.kin == "groq" else _AUDIO
     images = ImagesApi(NAME, write_request_id, read=_ask_for_urls)
     if host.kin in _READ:
         images = replace(images, read=_READ[host.kin], show=_SHOW[host.kin])
-    made = (*audio.operations(), *images.operations())
+    made = (*audio.make_operations(), *images.make_operations())
     return tuple([serve_at(host, each) for each in made if each.name in host.operations])

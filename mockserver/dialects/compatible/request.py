@@ -36,11 +36,11 @@ from mockserver.dialects._openai_api.chat_bodies import (
     FunctionCall,
     RefusalPart,
     TextPart,
-    chat_model,
+    make_chat_model,
 )
 from mockserver.dialects._openai_api.completions import parse_completion
 from mockserver.dialects._openai_api.embeddings import parse_embeddings
-from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first
+from mockserver.dialects._parse import Body, Complaint, complain, read_request, refuse_first
 from mockserver.dialects.compatible.hosts import MAX_CHOICES, Host
 
 NAME = "compatible"
@@ -126,10 +126,10 @@ _CHAT_BODY = shape(
     models=optional(list_of(str)),
     user=optional(str),
 )
-CHAT = chat_model(_CHAT_BODY)
+CHAT = make_chat_model(_CHAT_BODY)
 # Together reads how many alternatives to show: https://docs.together.ai/docs/inference/chat/logprobs
 _LOGPROBS = optional(union(label_member("<a boolean>", bool), label_member("<an integer>", integer(0, 20))))
-_CHAT_OF_TOGETHER = chat_model({**_CHAT_BODY, "fields": {**_CHAT_BODY["fields"], "logprobs": _LOGPROBS}})
+_CHAT_OF_TOGETHER = make_chat_model({**_CHAT_BODY, "fields": {**_CHAT_BODY["fields"], "logprobs": _LOGPROBS}})
 
 
 def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
@@ -173,10 +173,10 @@ def _find_own_conflicts(host: Host, chat: Body, validation: Validation) -> Itera
     if validation is Validation.LIVE and host.reasons is not None and host.reasons.match(_find_model(chat)):
         for key in host.unthinking:
             if chat.get(key) is not None:
-                yield custom_complaint(f"Argument not supported on this model: {key}", key)
+                yield complain(f"Argument not supported on this model: {key}", key)
     if chat.get("reasoning_format") is not None and chat.get("include_reasoning") is not None:
         message = "cannot specify both `reasoning_format` and `include_reasoning`"
-        yield custom_complaint(message, "reasoning_format")
+        yield complain(message, "reasoning_format")
 
 
 def _find_model(chat: Body) -> str:

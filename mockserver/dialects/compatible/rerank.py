@@ -77,7 +77,7 @@ _APIS: Mapping[str, _RerankApi] = {
 }
 
 
-def rerank_operations(host: Host) -> tuple[Operation, ...]:
+def make_rerank_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations of a host that ranks documents."""
     api = _APIS.get(host.kin)
     if api is None:
@@ -94,4 +94,4 @@ def rerank_operations(host: Host) -> tuple[Operation, ...]:
         )
         return replace(call, host=host.name, meaning={"host": host.name, **call.meaning})
 
-    return tuple(Operation("rerank", "POST", path, parse, api.render) for path in api.paths)
+    return tuple(Operation("rerank", "POST", path, parse=parse, render=api.render) for path in api.paths)

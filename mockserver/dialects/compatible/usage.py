@@ -17,7 +17,7 @@ def count_deepseek(usage: Usage) -> Count:
     return {
         **_count_tokens(usage),
         "prompt_tokens_details": {"cached_tokens": usage.cached},
-        **_detail_reasoning(usage),
+        **_count_reasoning(usage),
         "prompt_cache_hit_tokens": usage.cached,
         "prompt_cache_miss_tokens": usage.prompt - usage.cached,
     }
@@ -72,7 +72,7 @@ def count_xai(usage: Usage) -> Count:
 
 
 def count_groq(usage: Usage) -> Count:
-    details = _detail_reasoning(usage) if usage.reasoning else {}
+    details = _count_reasoning(usage) if usage.reasoning else {}
     return {
         "queue_time": _QUEUE_TIME,
         "prompt_tokens": usage.prompt,
@@ -112,7 +112,7 @@ def count_plainly(usage: Usage) -> Count:
     return {
         **_count_tokens(usage),
         "prompt_tokens_details": {"cached_tokens": usage.cached},
-        **_detail_reasoning(usage),
+        **_count_reasoning(usage),
     }
 
 
@@ -135,5 +135,5 @@ def _count_tokens(usage: Usage) -> dict[str, Json]:
     }
 
 
-def _detail_reasoning(usage: Usage) -> Count:
+def _count_reasoning(usage: Usage) -> Count:
     return {"completion_tokens_details": {"reasoning_tokens": usage.reasoning}}

@@ -170,9 +170,9 @@ _CODES: Mapping[int, str] = {
     504: "DEADLINE_EXCEEDED",
 }
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, "error", _CODES.get(status, "INVALID_ARGUMENT")),
-    context_length=ErrorRow(400, "error", "INVALID_ARGUMENT", "messages"),
-    model_not_found=ErrorRow(404, "error", "NOT_FOUND", "model"),
+    lambda status: ErrorRow(status=status, kind="error", code=_CODES.get(status, "INVALID_ARGUMENT")),
+    context_length=ErrorRow(status=400, kind="error", code="INVALID_ARGUMENT", param="messages"),
+    model_not_found=ErrorRow(status=404, kind="error", code="NOT_FOUND", param="model"),
 )
 MESSAGES: Mapping[str, str] = {
     **PLAIN_LIMIT_MESSAGES,
@@ -189,18 +189,18 @@ MESSAGES: Mapping[str, str] = {
     "route_not_found": "Not Found",
     "method_not_allowed": "Method Not Allowed",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation("completions", "POST", "/completions", parse_completion, _render_completion),
-        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
-        *AudioApi(NAME, write_request_id, show=hide_usage).hearing_operations(),
+        Operation("completions", "POST", "/completions", parse=parse_completion, render=_render_completion),
+        Operation("chat", "POST", "/chat/completions", parse=parse_chat, render=_render_chat, shows_reasoning=True),
+        Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
+        *AudioApi(NAME, write_request_id, show=hide_usage).make_hearing_operations(),
         *make_model_operations(NAME, write_request_id),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     rate_limit_headers=_rate_limit_headers,
     models=(

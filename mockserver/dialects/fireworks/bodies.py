@@ -32,7 +32,7 @@ from mockserver.dialects._openai_api.chat_bodies import (
     NamedCustom,
     NamedFunction,
     StreamOptions,
-    chat_model,
+    make_chat_model,
     make_request_message,
 )
 from mockserver.dialects._openai_api.completions import MAX_PROMPTS
@@ -222,4 +222,4 @@ ChatCompletionRequest = shape(
     prompt_truncate_len=optional(Int),
 )
 COMPLETION = Model(CompletionRequest)
-CHAT = chat_model(ChatCompletionRequest)
+CHAT = make_chat_model(ChatCompletionRequest)

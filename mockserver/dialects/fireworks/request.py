@@ -40,7 +40,7 @@ from mockserver.dialects._parse import (
     read_object,
     read_usual,
     refuse_first,
-    steps_of,
+    split_param,
 )
 from mockserver.dialects.fireworks.bodies import CHAT, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
@@ -59,7 +59,7 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def make_value_detail(message: str, param: str | None) -> Body:
-    return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
+    return {"loc": ["body", *split_param(param)], "msg": message, "type": _VALUE}
 
 
 def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
@@ -241,7 +241,7 @@ def make_completion_options(call: Call, answer: Answer) -> CompletionOptions:
         logprobs=LogprobsShape("legacy" if legacy else "content", options.logprobs or 0, token_ids=True),
         token_ids=body.get("return_token_ids") is True,
         raw_output=body.get("raw_output") is True,
-        perf_metrics=perf_metrics(body, answer) if body.get("perf_metrics_in_response") is True else None,
+        perf_metrics=measure_performance(body, answer) if body.get("perf_metrics_in_response") is True else None,
         images=_list_images(call.messages) if "images" in body else (),
         grammar=_read_grammar(body.get("response_format"), options.schema),
     )
@@ -251,7 +251,7 @@ def _list_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(part["image_url"]["url"] for part in message.parts) for message in messages)
 
 
-def perf_metrics(body: Body, answer: Answer) -> dict[str, Json]:
+def measure_performance(body: Body, answer: Answer) -> dict[str, Json]:
     """Return the performance of an answer, derived from its tokens: the same for the same request."""
     return {**measure_usual(answer.usage), **measure_speculation(body, answer)}
 

@@ -14,13 +14,13 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects.gemini.answers import fail, make_error_event, render, render_count, render_turn
 from mockserver.dialects.gemini.batches import Batches
 from mockserver.dialects.gemini.bodies import COUNT_TOKENS, GENERATE
-from mockserver.dialects.gemini.cached_contents import cache_operations
-from mockserver.dialects.gemini.embeddings import embedding_operations
-from mockserver.dialects.gemini.errors import credential
-from mockserver.dialects.gemini.files import file_operations
-from mockserver.dialects.gemini.live import turn_operation
+from mockserver.dialects.gemini.cached_contents import make_cache_operations
+from mockserver.dialects.gemini.embeddings import make_embedding_operations
+from mockserver.dialects.gemini.errors import read_credential
+from mockserver.dialects.gemini.files import make_file_operations
+from mockserver.dialects.gemini.live import make_turn_operation
 from mockserver.dialects.gemini.media import ask_for_media, find_operation
-from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
+from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, make_model_operations
 from mockserver.dialects.gemini.replay import HISTORY
 from mockserver.dialects.gemini.request import NAME, make_renamer, parse_count, parse_generate
 
@@ -38,12 +38,12 @@ def _ask(text: str) -> dict[str, Json]:
 def _make_generation(verb: str, **more: Any) -> Operation:
     more |= {"params": USUAL_PARAMS, "body": _ask}
     more |= {"unify": make_renamer(GENERATE), "history": HISTORY, "also": ("images", "speech")}
-    return Operation("chat", "POST", f"{_MODEL}:{verb}", _parse, render, shows_reasoning=True, **more)
+    return Operation("chat", "POST", f"{_MODEL}:{verb}", parse=_parse, render=render, shows_reasoning=True, **more)
 
 
 _MODEL = "/{version:version}/{parent:models}/{model}"
 _GENERATE = _make_generation("generateContent", streams=False)
-_EMBEDDINGS = embedding_operations(_MODEL)
+_EMBEDDINGS = make_embedding_operations(_MODEL)
 DIALECT = Dialect(
     name=NAME,
     operations=(
@@ -53,20 +53,20 @@ DIALECT = Dialect(
             "input_tokens",
             "POST",
             f"{_MODEL}:countTokens",
-            parse_count,
-            render_count,
+            parse=parse_count,
+            render=render_count,
             params=USUAL_PARAMS,
             body=_ask,
             unify=make_renamer(COUNT_TOKENS),
         ),
         *_EMBEDDINGS,
-        *model_operations(),
-        *cache_operations(),
-        *file_operations(),
-        turn_operation(render_turn, _GENERATE),
-        *Batches(_GENERATE, _EMBEDDINGS[0], fail).operations(_MODEL),
+        *make_model_operations(),
+        *make_cache_operations(),
+        *make_file_operations(),
+        make_turn_operation(render_turn, _GENERATE),
+        *Batches(_GENERATE, _EMBEDDINGS[0], fail).make_operations(_MODEL),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=fail,
     models=tuple(MODELS),
     own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "status"}),

@@ -77,16 +77,23 @@ class Batches(Struct, frozen=True):
     embed: Operation
     fail: Fail
 
-    def operations(self, model: str) -> tuple[Operation, ...]:
+    def make_operations(self, model: str) -> tuple[Operation, ...]:
         """Return the operations; `model` is the path of one."""
         one = f"{_PATH}/{{id}}"
         names = make_renamer(BATCH)
         made = tuple(
-            Operation(BATCHES.made_by, "POST", f"{model}:{verb}", partial(self._parse, asked), render_view, unify=names)
+            Operation(
+                BATCHES.made_by,
+                "POST",
+                f"{model}:{verb}",
+                parse=partial(self._parse, asked),
+                render=render_view,
+                unify=names,
+            )
             for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
         )
         found = tuple(
-            Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+            Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
             for name, method, path, work in (
                 ("batches", "GET", _PATH, _list),
                 ("batch", "GET", one, _show),

@@ -29,7 +29,7 @@ _VERTEX = "/{version:version}/projects/{project}/locations/{location}"
 _USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
 
 
-def cache_operations() -> tuple[Operation, ...]:
+def make_cache_operations() -> tuple[Operation, ...]:
     operations = (*_list_operations("/{version:version}"), *_list_operations(_VERTEX))
     return tuple(replace(operation, params=_USUAL_PARAMS) for operation in operations)
 
@@ -38,14 +38,14 @@ def _list_operations(parent: str) -> Iterator[Operation]:
     every = f"{parent}/cachedContents"
     one = f"{parent}/cachedContents/{{id}}"
     names = make_renamer(CACHED_CONTENT)
-    yield Operation(_MADE_BY, "POST", every, _parse_creation, render_view, unify=names)
-    yield Operation("update_cached_content", "PATCH", one, _parse_update, render_view, unify=names)
+    yield Operation(_MADE_BY, "POST", every, parse=_parse_creation, render=render_view, unify=names)
+    yield Operation("update_cached_content", "PATCH", one, parse=_parse_update, render=render_view, unify=names)
     for name, method, path, work in (
         ("cached_contents", "GET", every, _list),
         ("cached_content", "GET", one, _show),
         ("delete_cached_content", "DELETE", one, _delete),
     ):
-        yield Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+        yield Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
 
 
 def _parse_creation(http: HttpRequest, validation: Validation) -> Call:

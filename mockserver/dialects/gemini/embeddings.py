@@ -24,7 +24,7 @@ MAX_DIMENSIONS = 3072
 SMALL_DIMENSIONS = 768
 
 
-def embedding_operations(model: str) -> tuple[Operation, ...]:
+def make_embedding_operations(model: str) -> tuple[Operation, ...]:
     verbs = (
         ("embedContent", EMBED, _parse_one, _render_one),
         ("batchEmbedContents", BATCH_EMBED, _parse_batch, _render_batch),
@@ -35,8 +35,8 @@ def embedding_operations(model: str) -> tuple[Operation, ...]:
             "embeddings",
             "POST",
             f"{model}:{verb}",
-            parse,
-            render_with(body),
+            parse=parse,
+            render=render_with(body),
             params=USUAL_PARAMS,
             body=lambda text: {"content": {"parts": [{"text": text}]}},
             unify=make_renamer(kind),

@@ -60,7 +60,7 @@ def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Repl
     return lambda call, outcome: pretty_reply(call.http, body(call, outcome))
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     key = (http.header("x-goog-api-key") or "").strip() or http.query.get("key")
     return key or read_bearer(http) or http.query.get("access_token") or None
 
@@ -97,7 +97,7 @@ def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str
         return "cancelled"
     if reason == "invalid_key" and failure.status == 401:
         return "bad_token"
-    if reason == "invalid_key" and read_bearer(http) and credential(http) == read_bearer(http):
+    if reason == "invalid_key" and read_bearer(http) and read_credential(http) == read_bearer(http):
         return "bad_token"
     if reason == "unknown_model" and call is not None and (vertex or call.operation == "model"):
         return "no_publisher_model" if vertex else "no_model"
@@ -293,11 +293,11 @@ VARIANTS: Mapping[str, str] = {
     "reasoning": "Thinking is not enabled for models/{model}",
 }
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status),
-    invalid_key=ErrorRow(400),
-    missing_key=ErrorRow(403),
-    timeout=ErrorRow(504),
-    previous_not_found=ErrorRow(403),
-    unsupported_media_type=ErrorRow(400),
+    lambda status: ErrorRow(status=status),
+    invalid_key=ErrorRow(status=400),
+    missing_key=ErrorRow(status=403),
+    timeout=ErrorRow(status=504),
+    previous_not_found=ErrorRow(status=403),
+    unsupported_media_type=ErrorRow(status=400),
 )
-ERRORS = ErrorTable(ROWS, MESSAGES, credential)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential)

@@ -20,7 +20,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, clip, look_up
 from mockserver.dialects._reply import make_file_reply
 from mockserver.dialects.gemini.bodies import CREATE_FILE
-from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
+from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, pretty_reply, read_credential
 from mockserver.dialects.gemini.models import find_page
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.request import NAME, read
@@ -39,10 +39,12 @@ _ONE = f"{_FILES}/{{id}}"
 _LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, without a type
 
 
-def file_operations() -> tuple[Operation, ...]:
-    made = [Operation(FILES.made_by, "POST", path, _parse_upload, render_view) for path in (_UPLOAD, _FILES)]
+def make_file_operations() -> tuple[Operation, ...]:
+    made = [
+        Operation(FILES.made_by, "POST", path, parse=_parse_upload, render=render_view) for path in (_UPLOAD, _FILES)
+    ]
     found = [
-        Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+        Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
         for name, method, path, work in (
             ("files", "GET", _FILES, _list),
             ("file_content", "GET", f"{_ONE}:download", _show_content),
@@ -106,7 +108,7 @@ async def _begin(call: Call, objects: Objects) -> ObjectView:
     http = call.http
     stated = {"upload": objects.draw_id(IDS), "file": dict(call.raw)}  # another one of an equal file is apart
     described = urlsafe_b64encode(compact(stated).encode()).decode().rstrip("=")
-    key = credential(http)  # clients send it only with the request that begins an upload
+    key = read_credential(http)  # clients send it only with the request that begins an upload
     query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
     return ObjectView(headers=(_GOES_ON, _EMPTY, ("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}")))
 

@@ -27,7 +27,7 @@ PATH = "/ws/google.ai.generativelanguage.{version:version}.GenerativeService.Bid
 USUAL_MODEL = "gemini-live-2.5-flash-preview"
 
 
-def turn_operation(render: Callable[[Call, Any], Reply], usual: Operation) -> Operation:
+def make_turn_operation(render: Callable[[Call, Any], Reply], usual: Operation) -> Operation:
     """Return the operation of a turn; `usual` is that of content over HTTP."""
     return replace(usual, name="realtime", path=PATH, parse=parse_turn, render=render, over_socket="live", streams=True)
 

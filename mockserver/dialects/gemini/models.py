@@ -19,12 +19,12 @@ USUAL_PAGE = 50
 LARGEST_PAGE = 1000
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     every = "/{version:version}/{parent:models}"
     parse = partial(parse_models, NAME)
     return (
-        Operation("models", "GET", every, parse, _render, params=USUAL_PARAMS),
-        Operation("model", "GET", every + "/{model:id}", parse, _render, params=USUAL_PARAMS),
+        Operation("models", "GET", every, parse=parse, render=_render, params=USUAL_PARAMS),
+        Operation("model", "GET", every + "/{model:id}", parse=parse, render=_render, params=USUAL_PARAMS),
     )
 
 

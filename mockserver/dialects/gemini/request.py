@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import BAD_JSON, Body, read_object, read_usual
 from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.gemini import proto
@@ -395,7 +395,7 @@ _BUDGETS = ((1024, "low"), (8192, "medium"))
 
 def _find_meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Json]:
     """Return what could change the answer: schemas as text, as the order of keys counts; no ids and no signatures."""
-    kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
+    kept = find_meaning(body, NAME, "chat", _BOOKKEEPING)
     kept["model"] = model
     kept["contents"] = contents
     if "systemInstruction" in kept:

@@ -15,16 +15,16 @@ from mockserver.core.plan import Answer, Models, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
-from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_embedding_call
+from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_call, render_embeddings
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import answer_reply, make_json_reply, make_request_hex
-from mockserver.dialects.mistral.conversations import conversation_operations
+from mockserver.dialects.mistral.conversations import make_conversation_operations
 from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
-from mockserver.dialects.mistral.judging import TEXTS, judging_operations
+from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
 from mockserver.dialects.mistral.request import NAME, parse_agent_chat, parse_chat, parse_fim
-from mockserver.dialects.mistral.transcriptions import transcription_operation
+from mockserver.dialects.mistral.transcriptions import make_transcription_operation
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
@@ -85,7 +85,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     encoding = call.raw.get("encoding_format") or "float"
-    made = embeddings(outcome, encoding if encoding == "base64" else call.raw.get("output_dtype"))
+    made = render_embeddings(outcome, encoding if encoding == "base64" else call.raw.get("output_dtype"))
     usage = {**made["usage"], "completion_tokens": 0, "prompt_audio_seconds": None}
     body = {"id": make_request_hex(call.http, call), **made, "usage": usage}
     return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
@@ -134,18 +134,26 @@ _MODELS = (
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, history=HISTORY, shows_reasoning=True),
-        Operation("chat", "POST", "/agents/completions", parse_agent_chat, _render_chat, history=HISTORY),
-        *conversation_operations(),
-        Operation("completions", "POST", "/fim/completions", parse_fim, _render_chat, body=_ask_prompt),
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
-        *judging_operations(),
-        Operation("ocr", "POST", "/ocr", parse_ocr, render_ocr),
-        transcription_operation(),
-        Operation("models", "GET", "/models", partial(parse_models, NAME), _render_models),
-        Operation("model", "GET", "/models/{model:path}", partial(parse_models, NAME), _render_models),
+        Operation(
+            "chat",
+            "POST",
+            "/chat/completions",
+            parse=parse_chat,
+            render=_render_chat,
+            history=HISTORY,
+            shows_reasoning=True,
+        ),
+        Operation("chat", "POST", "/agents/completions", parse=parse_agent_chat, render=_render_chat, history=HISTORY),
+        *make_conversation_operations(),
+        Operation("completions", "POST", "/fim/completions", parse=parse_fim, render=_render_chat, body=_ask_prompt),
+        Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
+        *make_judging_operations(),
+        Operation("ocr", "POST", "/ocr", parse=parse_ocr, render=render_ocr),
+        make_transcription_operation(),
+        Operation("models", "GET", "/models", parse=partial(parse_models, NAME), render=_render_models),
+        Operation("model", "GET", "/models/{model:path}", parse=partial(parse_models, NAME), render=_render_models),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=fail,
     rate_limit_headers=rate_limit_headers,
     models=_MODELS,

@@ -20,7 +20,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, open_shape, optional, shape, text_or
 from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
-from mockserver.dialects._reply import answer_reply, data_reply, make_json_reply
+from mockserver.dialects._reply import answer_reply, make_data_reply, make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_lines
 from mockserver.dialects.mistral.request import NAME, make_chat
 from mockserver.kinds.kept import AGENTS, CONVERSATION_ITEMS, CONVERSATIONS
@@ -53,16 +53,22 @@ AGENT = Model(shape(**_STANDING, handoffs=optional(list_of(str)), version_messag
 _RENDERER = ConversationRenderer()
 
 
-def conversation_operations() -> tuple[Operation, ...]:
+def make_conversation_operations() -> tuple[Operation, ...]:
     """Return the operations on agents and conversations."""
     conversation = "/conversations/{id}"
     items = CONVERSATION_ITEMS.listed_by or ""
     agent = "/agents/{id}"
     create_agent = partial(_parse_agent, AGENTS.made_by, _create_agent)
     return (
-        Operation("chat", "POST", "/conversations", _parse_start, _render, body=_ask, shows_reasoning=True),
         Operation(
-            *("chat", "POST", conversation, _parse_append, _render),
+            "chat", "POST", "/conversations", parse=_parse_start, render=_render, body=_ask, shows_reasoning=True
+        ),
+        Operation(
+            "chat",
+            "POST",
+            conversation,
+            parse=_parse_append,
+            render=_render,
             body=_ask,
             params={"id": "conv_1"},
             shows_reasoning=True,
@@ -71,8 +77,14 @@ def conversation_operations() -> tuple[Operation, ...]:
         _look_up(items, "GET", f"{conversation}/history", _list_all),
         _look_up(items, "GET", f"{conversation}/messages", _list_messages),
         _look_up("delete_conversation", "DELETE", conversation, _delete),
-        Operation(AGENTS.made_by, "POST", "/agents", create_agent, _render_view),
-        Operation("update_agent", "PATCH", agent, partial(_parse_agent, "update_agent", _update_agent), _render_view),
+        Operation(AGENTS.made_by, "POST", "/agents", parse=create_agent, render=_render_view),
+        Operation(
+            "update_agent",
+            "PATCH",
+            agent,
+            parse=partial(_parse_agent, "update_agent", _update_agent),
+            render=_render_view,
+        ),
         _look_up("agents", "GET", "/agents", _list_agents),
         _look_up("agent", "GET", agent, _show_agent),
         _look_up("delete_agent", "DELETE", agent, _delete_agent),
@@ -80,7 +92,7 @@ def conversation_operations() -> tuple[Operation, ...]:
 
 
 def _look_up(name: str, method: str, path: str, work: Work) -> Operation:
-    return Operation(name, method, path, look_up(NAME, name, work=work), _render_view)
+    return Operation(name, method, path, parse=look_up(NAME, name, work=work), render=_render_view)
 
 
 def _ask(text: str) -> dict[str, Json]:
@@ -93,7 +105,7 @@ def _render_view(call: Call, view: ObjectView) -> Reply:
     if view.status == _NO_CONTENT:
         return Reply(_NO_CONTENT, HeaderLines(lines))
     if _LISTED in view.body:
-        return data_reply(200, to_json(view.body[_LISTED]), lines)
+        return make_data_reply(200, to_json(view.body[_LISTED]), lines)
     return make_json_reply(200, view.body, lines)
 
 

@@ -111,18 +111,18 @@ _TYPES = {
 
 ORDER = "invalid_request_message_order"
 CALLS = "invalid_function_call"
-_RATE_LIMIT = ErrorRow(429, "rate_limited", "1300")
-_MODEL = ErrorRow(400, "invalid_model", "1500")
+_RATE_LIMIT = ErrorRow(status=429, kind="rate_limited", code="1300")
+_MODEL = ErrorRow(status=400, kind="invalid_model", code="1500")
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, INVALID_REQUEST if status < 500 else "internal_server_error"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "3051"),
+    lambda status: ErrorRow(status=status, kind=INVALID_REQUEST if status < 500 else "internal_server_error"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="3051"),
     model_not_found=_MODEL,
     unknown_model=_MODEL,
     rate_limit=_RATE_LIMIT,
     over_limit=_RATE_LIMIT,
     quota=_RATE_LIMIT,
-    overloaded=ErrorRow(503, "service_tier_capacity_exceeded", "3505"),
-    server_error=ErrorRow(500, "internal_server_error", "1000"),
+    overloaded=ErrorRow(status=503, kind="service_tier_capacity_exceeded", code="3505"),
+    server_error=ErrorRow(status=500, kind="internal_server_error", code="1000"),
 )
 MESSAGES: Mapping[str, str] = {
     **PLAIN_LIMIT_MESSAGES,
@@ -144,4 +144,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "Service tier capacity exceeded for this model.",
     "server_error": "Service unavailable.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)

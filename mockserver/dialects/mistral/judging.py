@@ -52,15 +52,21 @@ CLASSIFY_CHAT = Model(
 )
 
 
-def judging_operations() -> Sequence[Operation]:
+def make_judging_operations() -> Sequence[Operation]:
     """Return the operations on texts and on chats."""
     moderate = _make_renderer(_judge)
     classify = _make_renderer(_classify)
     return (
-        Operation("moderations", "POST", "/moderations", partial(_parse_texts, "moderations"), moderate),
-        Operation("moderations", "POST", "/chat/moderations", _parse_chats, moderate),
-        Operation("classifications", "POST", "/classifications", partial(_parse_texts, "classifications"), classify),
-        Operation("classifications", "POST", "/chat/classifications", _parse_requests, classify),
+        Operation("moderations", "POST", "/moderations", parse=partial(_parse_texts, "moderations"), render=moderate),
+        Operation("moderations", "POST", "/chat/moderations", parse=_parse_chats, render=moderate),
+        Operation(
+            "classifications",
+            "POST",
+            "/classifications",
+            parse=partial(_parse_texts, "classifications"),
+            render=classify,
+        ),
+        Operation("classifications", "POST", "/chat/classifications", parse=_parse_requests, render=classify),
     )
 
 

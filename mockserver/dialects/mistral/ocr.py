@@ -22,7 +22,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._parse import Body, custom_complaint, find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._parse import Body, complain, find_unknown_fields, read_request, refuse_first
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_lines
 from mockserver.dialects.mistral.request import NAME, URL, translate_part
@@ -106,14 +106,14 @@ def _read_pages(given: Json) -> tuple[int, ...] | None:
         return None
     spans = [range(index, index + 1) for index in given] if isinstance(given, list) else _read_spans(given)
     if sum(map(len, spans)) > MAX_PAGES:
-        raise refuse(custom_complaint(f"pages must be at most {MAX_PAGES:,}", "pages"))
+        raise refuse(complain(f"pages must be at most {MAX_PAGES:,}", "pages"))
     return tuple(dict.fromkeys(chain.from_iterable(spans)))
 
 
 def _read_spans(given: str) -> Sequence[range]:
     found = [_SPAN.fullmatch(span) for span in given.split(",")]
     if not all(found):
-        raise refuse(custom_complaint("pages must be numbers and ranges such as 0,2-4", "pages"))
+        raise refuse(complain("pages must be numbers and ranges such as 0,2-4", "pages"))
     return [range(int(span[1]), int(span[2] or span[1]) + 1) for span in found if span is not None]
 
 

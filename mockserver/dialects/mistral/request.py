@@ -28,7 +28,7 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
-from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat import make_chat_call, read_max_tokens, stop_sequences
 from mockserver.dialects._openai_api.lenient import read_messages, read_tools
 from mockserver.dialects._parse import Body, find_unknown_fields, read_body, read_request, refuse_first
@@ -214,7 +214,7 @@ def parse_fim(http: HttpRequest, validation: Validation) -> Call:
         operation="completions",
         model=parsed["model"],
         http=http,
-        meaning=fields_with_meaning(body, NAME, "completions"),
+        meaning=find_meaning(body, NAME, "completions"),
         raw=body,
         messages=(Message("user", prompt),),
         prompts=(Prompt(prompt, suffix=parsed.get("suffix") or ""),),

@@ -21,9 +21,9 @@ from mockserver.kinds.audio import Transcript
 _AUDIO = AudioApi(NAME, write_lines, urls=("file_url", "file_id"))
 
 
-def transcription_operation() -> Operation:
+def make_transcription_operation() -> Operation:
     """Return the operation, which reads recordings as OpenAI's does."""
-    usual = next(each for each in _AUDIO.hearing_operations() if each.name == "transcriptions")
+    usual = next(each for each in _AUDIO.make_hearing_operations() if each.name == "transcriptions")
     return replace(usual, render=_render)
 
 

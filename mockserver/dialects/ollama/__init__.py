@@ -7,10 +7,10 @@ from mockserver.core.plan import Answer, Models
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import answer_reply
-from mockserver.dialects.ollama.compatible import compatible_operations
-from mockserver.dialects.ollama.embeddings import embedding_operations
+from mockserver.dialects.ollama.compatible import make_compatible_operations
+from mockserver.dialects.ollama.embeddings import make_embedding_operations
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, fail, write_error_line
-from mockserver.dialects.ollama.models import USUAL_MODELS, make_reply, model_operations
+from mockserver.dialects.ollama.models import USUAL_MODELS, make_model_operations, make_reply
 from mockserver.dialects.ollama.request import NAME, parse_chat, parse_generate
 from mockserver.wire.ollama import LineOptions, LineRenderer
 from mockserver.wire.parts import write_moment
@@ -61,8 +61,8 @@ DIALECT = Dialect(
             "chat",
             "POST",
             "/api/chat",
-            parse_chat,
-            _render_chat,
+            parse=parse_chat,
+            render=_render_chat,
             error=write_error_line,
             body=_ask,
             shows_reasoning=True,
@@ -71,16 +71,16 @@ DIALECT = Dialect(
             "completions",
             "POST",
             "/api/generate",
-            parse_generate,
-            _render_generate,
+            parse=parse_generate,
+            render=_render_generate,
             error=write_error_line,
             body=_ask_prompt,
         ),
-        *embedding_operations(),
-        *model_operations(),
-        *compatible_operations(),
+        *make_embedding_operations(),
+        *make_model_operations(),
+        *make_compatible_operations(),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=fail,
     models=USUAL_MODELS,
     own_features=frozenset({"items", "failed"}),  # of Responses

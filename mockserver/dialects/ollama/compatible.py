@@ -34,7 +34,7 @@ _CHAT_IDS = IdShape("chatcmpl-", 3, "digits")
 _TEXT_IDS = IdShape("cmpl-", 3, "digits")
 
 
-def compatible_operations() -> tuple[Operation, ...]:
+def make_compatible_operations() -> tuple[Operation, ...]:
     """Return the operations below `/v1`."""
     api = OpenAIApi(
         dialect=NAME,
@@ -43,13 +43,21 @@ def compatible_operations() -> tuple[Operation, ...]:
         lines=_write_no_lines,
     )
     asked = (
-        *(_name_ids(operation) for operation in api.inference_operations()),
-        replace(api.responses_operation(), over_socket=False),
+        *(_name_ids(operation) for operation in api.make_inference_operations()),
+        replace(api.make_responses_operation(), over_socket=False),
         *make_model_operations(NAME, _write_no_lines, _describe_model),
     )
     return (
         *(replace(operation, path=f"/v1{operation.path}") for operation in asked),
-        Operation("chat", "POST", "/v1/messages", _parse_messages, _render_messages, error=_write_event, body=_ask),
+        Operation(
+            "chat",
+            "POST",
+            "/v1/messages",
+            parse=_parse_messages,
+            render=_render_messages,
+            error=_write_event,
+            body=_ask,
+        ),
     )
 
 

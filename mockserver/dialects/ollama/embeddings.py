@@ -30,10 +30,12 @@ _refuse_embed = refuse_as("EmbedRequest")
 _refuse_prompt = refuse_as("EmbeddingRequest")
 
 
-def embedding_operations() -> tuple[Operation, ...]:
+def make_embedding_operations() -> tuple[Operation, ...]:
     return (
-        Operation("embeddings", "POST", "/api/embed", _parse, _render, body=_ask("input")),
-        Operation("embeddings", "POST", "/api/embeddings", _parse_prompt, _render_one, body=_ask("prompt")),
+        Operation("embeddings", "POST", "/api/embed", parse=_parse, render=_render, body=_ask("input")),
+        Operation(
+            "embeddings", "POST", "/api/embeddings", parse=_parse_prompt, render=_render_one, body=_ask("prompt")
+        ),
     )
 
 

@@ -20,7 +20,7 @@ from mockserver.dialects._errors import (
     write_retry_lines,
 )
 from mockserver.dialects._parse import Complaint, clip, read_bearer
-from mockserver.dialects._reply import data_reply, make_json_reply
+from mockserver.dialects._reply import make_data_reply, make_json_reply
 
 JSON_TYPE = "content-type: application/json; charset=utf-8\r\n"
 _TEXT_TYPE = "content-type: text/plain\r\n"
@@ -43,7 +43,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     lines = write_retry_lines(failure)
     if failure.reason in ("route_not_found", "method_not_allowed"):
-        return data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
+        return make_data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
     if "/v1/" not in http.path:
         stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # only a rule states these
         body: dict[str, Json] = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
@@ -168,8 +168,8 @@ _EXPECTED = {
 
 _KINDS = {400: INVALID_REQUEST, 404: "not_found_error"}
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, _KINDS.get(status, "api_error")),
-    timeout=ErrorRow(504, "api_error"),
+    lambda status: ErrorRow(status=status, kind=_KINDS.get(status, "api_error")),
+    timeout=ErrorRow(status=504, kind="api_error"),
 )
 MESSAGES: Mapping[str, str] = {
     **PLAIN_LIMIT_MESSAGES,
@@ -198,4 +198,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "server busy, please try again.  maximum pending requests exceeded",
     "gateway_timeout": "gateway timeout",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)

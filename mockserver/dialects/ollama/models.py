@@ -18,7 +18,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, open_shape, optional
 from mockserver.dialects._parse import Body
-from mockserver.dialects._reply import data_reply
+from mockserver.dialects._reply import make_data_reply
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, refuse_as, write_error_line
 from mockserver.dialects.ollama.request import NAME, read
 from mockserver.wire.parts import write_moment
@@ -35,26 +35,34 @@ _COPIED = Model(open_shape(source=optional(str), destination=optional(str)), nee
 Object = dict[str, Json]
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     """Return the operations on models, and those that say that the server is there."""
     return (
-        Operation("models", "GET", "/api/tags", _parse_nothing("models"), _render_list),
-        Operation("model", "POST", "/api/show", _parse_name("model", "ShowRequest"), _render_show),
-        Operation("running_models", "GET", "/api/ps", _parse_nothing("running_models"), _render_running),
+        Operation("models", "GET", "/api/tags", parse=_parse_nothing("models"), render=_render_list),
+        Operation("model", "POST", "/api/show", parse=_parse_name("model", "ShowRequest"), render=_render_show),
+        Operation("running_models", "GET", "/api/ps", parse=_parse_nothing("running_models"), render=_render_running),
         _transfer("pull_model", "pull", "PullRequest", _list_pull_steps),
         _transfer("push_model", "push", "PushRequest", _list_push_steps),
         _transfer("create_model", "create", "CreateRequest", _list_create_steps),
-        Operation("delete_model", "DELETE", "/api/delete", _parse_name("delete_model", "DeleteRequest"), _render_done),
-        Operation("copy_model", "POST", "/api/copy", _parse_copy, _render_done),
-        Operation("blob", "GET", "/api/blobs/{digest}", _parse_nothing("blob"), _render_done),
-        Operation("create_blob", "POST", "/api/blobs/{digest}", _parse_nothing("create_blob"), _render_created),
-        Operation("version", "GET", "/api/version", _parse_nothing("version"), _render_version),
-        Operation("server_status", "GET", "", _parse_nothing("server_status"), _render_status),
+        Operation(
+            "delete_model",
+            "DELETE",
+            "/api/delete",
+            parse=_parse_name("delete_model", "DeleteRequest"),
+            render=_render_done,
+        ),
+        Operation("copy_model", "POST", "/api/copy", parse=_parse_copy, render=_render_done),
+        Operation("blob", "GET", "/api/blobs/{digest}", parse=_parse_nothing("blob"), render=_render_done),
+        Operation(
+            "create_blob", "POST", "/api/blobs/{digest}", parse=_parse_nothing("create_blob"), render=_render_created
+        ),
+        Operation("version", "GET", "/api/version", parse=_parse_nothing("version"), render=_render_version),
+        Operation("server_status", "GET", "", parse=_parse_nothing("server_status"), render=_render_status),
     )
 
 
 def make_reply(body: Body) -> Reply:
-    return data_reply(200, to_json(body), "", json_type=JSON_TYPE)
+    return make_data_reply(200, to_json(body), "", json_type=JSON_TYPE)
 
 
 def _parse_nothing(operation: str) -> Callable[[HttpRequest, Validation], Call]:
@@ -224,7 +232,13 @@ def _transfer(name: str, verb: str, struct: str, steps: Callable[[str], Iterable
         return Reply(200, HeaderLines(LINES_TYPE), frames=tuple(frames))
 
     return Operation(
-        name, "POST", f"/api/{verb}", _parse_name(name, struct), render, error=write_error_line, body=_ask_nothing
+        name,
+        "POST",
+        f"/api/{verb}",
+        parse=_parse_name(name, struct),
+        render=render,
+        error=write_error_line,
+        body=_ask_nothing,
     )
 
 

@@ -23,13 +23,13 @@ from mockserver.dialects._fields import (
     optional,
     union,
 )
-from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import make_tool, replace_ids, stop_sequences
 from mockserver.dialects._openai_api.lenient import read_list, read_messages, read_tools
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    custom_complaint,
+    complain,
     read_body,
     read_plain_messages,
     read_table,
@@ -168,21 +168,21 @@ def read(
 
 def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
     if not parsed.get("model"):
-        yield custom_complaint("model is required", "model")
+        yield complain("model is required", "model")
     if _CHECKED.isdisjoint(parsed):
         return
     if not MAX_ALTERNATIVES >= (parsed.get("top_logprobs") or 0) >= 0:
-        yield custom_complaint(f"top_logprobs must be between 0 and {MAX_ALTERNATIVES}", "top_logprobs")
+        yield complain(f"top_logprobs must be between 0 and {MAX_ALTERNATIVES}", "top_logprobs")
     if isinstance(think := parsed.get("think"), str) and think not in _EFFORTS:
         words = f"invalid think value: {compact(think)} (must be {LEVELS})"
-        yield custom_complaint(words, "think")
+        yield complain(words, "think")
     form = parsed.get("format")
     if not (form is None or isinstance(form, dict) or form in ("", "json")):
         words = f'invalid format: {compact(form)}; expected "json" or a valid JSON Schema object'
-        yield custom_complaint(words, "format")
+        yield complain(words, "format")
     for name, value in (parsed.get("options") or {}).items():
         if value is not None and name in _OPTION_TYPES and not _is_option(value, _OPTION_TYPES[name]):
-            yield custom_complaint(f'option "{name}" must be of type {_OPTION_TYPES[name]}', "options", name)
+            yield complain(f'option "{name}" must be of type {_OPTION_TYPES[name]}', "options", name)
 
 
 def _is_option(value: Json, kind: str) -> bool:
@@ -292,7 +292,7 @@ def _read_tools(given: Sequence[Body]) -> Iterator[Tool]:
 
 def _find_meaning(body: Body, operation: str) -> dict[str, Json]:
     """Return what could change the answer: no transport, no ids, and schemas as text, as the order of keys counts."""
-    kept = fields_with_meaning(body, NAME, operation, _BOOKKEEPING)
+    kept = find_meaning(body, NAME, operation, _BOOKKEEPING)
     if operation == "chat":
         ordinals: dict[str, str] = {}
         kept["messages"] = [_find_message_meaning(message, ordinals) for message in kept["messages"]]

@@ -272,28 +272,32 @@ def _encode(value: Json, context: CompileContext) -> bytes:
 
 def compile_tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
     """Compile a tool call that follows `before` calls of the same tool; an id is added later if it has none."""
-    return _compile_tool_call(call, context, before).map(lambda made: ToolUse(made, cut))
-
-
-def _compile_tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
-    bare = ToolCall(call.id or "", call.name, "{}", namespace=call.namespace or "")
-    context.at("name").refuse_template(bare.name)
-    context.at("id").refuse_template(bare.id)
-    context.at("namespace").refuse_template(bare.namespace)
+    call_id = call.id or ""
+    name = call.name
+    namespace = call.namespace or ""
+    context.at("name").refuse_template(name)
+    context.at("id").refuse_template(call_id)
+    context.at("namespace").refuse_template(namespace)
+    kind = "function"
+    is_json = False
     if call.input is not None:
         if call.arguments is not None:
             context.at("input").refuse_key('use "input" or "arguments", not both')
-        return (
-            context.at("input").compile_text(call.input).map(lambda text: replace(bare, arguments=text, kind="custom"))
-        )
-    match call.arguments:
-        case None | "auto":
-            return Compiled(lambda scope: _generate_arguments(scope, bare, before))
-        case str() as source:
-            arguments = context.at("arguments").compile_text(source)
-        case table:
-            arguments = compile_json_text(table, context.at("arguments"))
-    return arguments.map(lambda text: replace(bare, arguments=text))
+        kind = "custom"
+        arguments = context.at("input").compile_text(call.input)
+    elif call.arguments is None or call.arguments == "auto":
+        bare = ToolCall(call_id, name, "{}", namespace=namespace)
+        return Compiled(lambda scope: ToolUse(_generate_arguments(scope, bare, before), cut))
+    elif isinstance(call.arguments, str):
+        arguments = context.at("arguments").compile_text(call.arguments)
+    else:
+        is_json = True
+        arguments = compile_json_text(call.arguments, context.at("arguments"))
+
+    def make(text: str) -> ToolUse:
+        return ToolUse(ToolCall(call_id, name, text, kind, namespace), cut, is_json=is_json)
+
+    return arguments.map(make)
 
 
 def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
@@ -458,14 +462,14 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
         _check_cited(content, text, context)
         yield _compile_text(text, cut, notes)
     if "json_" in content.model_fields_set:
-        yield _compile_value(compile_json_text(content.json_, context.at("json")), cut, notes)
+        yield _compile_text(compile_json_text(content.json_, context.at("json")), cut, notes, is_json=True)
     if content.tool_error is not None:
         failed = content.tool_error
         here = context.at("tool_error")
         if isinstance(failed, str):
             yield _compile_text(here.compile_text(failed), cut, notes)
         else:
-            yield _compile_value(compile_json_text(failed, here), cut, notes)
+            yield _compile_text(compile_json_text(failed, here), cut, notes, is_json=True)
     for index, block in enumerate(content.content or ()):
         yield _compile_block(block, context.at("content", index))
     if content.refusal is not None:
@@ -495,20 +499,16 @@ def _compile_block(block: Mapping[str, Json], context: CompileContext) -> Compil
     return compile_json(body, context).map(partial(Item, str(kind)))
 
 
-def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
+def _compile_text(text: Compiled[str], cut: Chunks, notes: _Notes, *, is_json: bool = False) -> Compiled[Part]:
+    """Compile a text with its annotations; `is_json`: it is a value."""
     if notes.known and not any(isinstance(note, Citation) for note in notes.known[0]):
-        return text.map(partial(Text, chunks=cut, annotations=notes.known[0]))
-    return combine(text, notes, lambda made, noted: Text(made, cut, tuple(_place_notes(noted, made))))
+        return text.map(partial(Text, chunks=cut, annotations=notes.known[0], is_json=is_json))
+    return combine(text, notes, lambda made, noted: Text(made, cut, tuple(_place_notes(noted, made)), is_json=is_json))
 
 
 def _place_notes(notes: Iterable[Json], text: str) -> Iterator[Json]:
     for note in notes:
         yield note.note(text) if isinstance(note, Citation) else note
-
-
-def _compile_value(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
-    """Compile a text that is a value as JSON."""
-    return _compile_text(text, cut, notes).map(lambda part: replace(part, is_json=True) if type(part) is Text else part)
 
 
 def _compile_part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:

@@ -38,27 +38,34 @@ def recall_contradictions(call: Call, draft: Draft) -> tuple[str, ...] | None:
         plain = draft.plain
         if plain is not None and not plain.calls:  # only texts, like most answers
             return ()
-    if (memory := vars(draft).get(_MEMORY)) is None or (key := _find_key(call)) is None:
+    memory: dict[Hashable, _Known] | None = vars(draft).get(_MEMORY)
+    if not memory or (known := memory.get(_find_key(call))) is None:
         return None
-    known: _Known | None = memory.get(key)
-    return None if known is None else known.reasons
+    return known.reasons
+
+
+def follows_schema(call: Call) -> bool:
+    """Return whether answers to a call are checked by schemas of its own, which may take long."""
+    return call.options.schema is not None or any(tool.strict for tool in call.tools)
 
 
 def find_contradictions(call: Call, draft: Draft, *, shows_reasoning: bool = True) -> tuple[str, ...]:
-    """Return why no model could give the answer to the call, each reason once. The draft remembers them.
+    """Return why no model could give the answer to the call, each reason once. A draft that comes again remembers them.
 
     `shows_reasoning`: whether the call's dialect shows what the model thought.
     """
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
-    found: dict[str, None] = {}
+    found: list[str] = []
     if not shows_reasoning and _has_reasoning(draft):
-        found[f"has reasoning, which {call.label} does not show in {call.operation}"] = None
+        found.append(f"has reasoning, which {call.label} does not show in {call.operation}")
     for choice in draft.choices[: call.options.n]:
-        found.update(dict.fromkeys(_check_choice(call, choice)))
-    reasons = tuple(found)
-    if (key := _find_key(call)) is not None:
-        memory = vars(draft).setdefault(_MEMORY, {})
+        found += _check_choice(call, choice)
+    reasons = tuple(dict.fromkeys(found))
+    memory = vars(draft).get(_MEMORY)
+    if memory is None:  # most that are made for one call do not come again
+        vars(draft)[_MEMORY] = {}
+    elif (key := _find_key(call)) is not None:
         if len(memory) >= _MAX_REMEMBERED:
             memory.clear()
         memory[key] = _Known(reasons, call.tools)
@@ -87,38 +94,31 @@ def _find_key(call: Call) -> Hashable:
 
 
 def _check_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
-    as_json = call.options.response_format in _JSON
+    parts = choice.parts
+    made = [part for part in parts if type(part) is ToolUse]
+    items = [part for part in parts if type(part) is Item]
     own = OWN_FINISHES.get(choice.finish or "")
     whole = (own or choice.finish) not in _CUT_OFF and choice.filter_after is None
-    made: list[ToolCall] = []
-    items: list[Item] = []
-    refuses = False
-    for part in choice.parts:
-        if type(part) is ToolUse:
-            made.append(part.call)
-        elif type(part) is Item:
-            items.append(part)
-        elif type(part) is Refusal:
-            refuses = True
     if not (call.operation == "responses" and call.raw.get("prompt")):  # a stored prompt may offer tools
-        for one in made:
-            if (why := _check_call(call, one, whole=whole)) is not None:
+        for use in made:
+            if (why := _check_call(call, use, whole=whole)) is not None:
                 yield why
         for item in items:
             yield from _check_item(call, item)
     if len(made) > 1 and not call.options.parallel_tool_calls:
         why = "" if call.options.bare_functions else ", as its parallel_tool_calls is false"
         yield f"calls {len(made)} tools, but the request allows one call{why}"
-    if whole and not made and not refuses:
+    if whole and not made and Refusal not in map(type, parts):
         if call.tool_choice.mode in _FORCED and not items:
             yield "calls no tool, although the request's tool_choice requires one"
-        elif as_json:
-            yield from _check_json(call, choice.parts)
+        elif call.options.response_format in _JSON:
+            yield from _check_json(call, parts)
     if choice.finish is not None and own is None and call.operation != "responses":  # Responses have no finish reasons
-        yield from _check_finish(call, choice.finish, made)
+        yield from _check_finish(call, choice.finish, is_calling=bool(made))
 
 
-def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
+def _check_call(call: Call, use: ToolUse, *, whole: bool) -> str | None:
+    made = use.call
     kind = "custom" if made.kind == "custom" else "function"
     meant = [tool for tool in call.find_tools(made.name, made.namespace) if tool.kind in _CALLED]
     if not meant:
@@ -133,8 +133,10 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     if tool.kind != kind:
         key = "input" if tool.kind == "custom" else "arguments"
         return f"calls {show_value(made.name)}, a {tool.kind} tool, which takes {key}"
-    why = _check_arguments(tool, made.arguments) if kind == "function" and whole else None
-    return None if why is None else f"calls {show_value(made.name)} with arguments that {why}"
+    if kind == "custom" or not whole or (use.is_json and not tool.strict):
+        return None
+    why = _check_arguments(tool, made.arguments)
+    return why and f"calls {show_value(made.name)} with arguments that {why}"
 
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
@@ -199,14 +201,14 @@ def _check_json(call: Call, parts: Sequence[Part]) -> Iterator[str]:
         yield f"has JSON that the strict schema of response_format refuses: {why}"
 
 
-def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator[str]:
+def _check_finish(call: Call, finish: str, *, is_calling: bool) -> Iterator[str]:
     usual = "function_call" if call.options.bare_functions else "tool_calls"
     if finish in ("tool_calls", "function_call"):
-        if not made:
+        if not is_calling:
             yield f"has finish: {finish}, but calls no tool"
         elif finish != usual:
             yield f"has finish: {finish}, but with this request's tools, a model sends {usual}"
-    elif finish == "stop" and made and call.tool_choice.mode not in _FORCED:
+    elif finish == "stop" and is_calling and call.tool_choice.mode not in _FORCED:
         yield f"has finish: stop, but calls a tool; a model sends {usual}"
 
 

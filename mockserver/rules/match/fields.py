@@ -59,7 +59,7 @@ class Field(Struct, frozen=True, eq=False):
         return self.name.partition(".")[0].partition(" ")[0]
 
 
-class Family(Struct, frozen=True):
+class FieldFamily(Struct, frozen=True):
     """Fields that share a prefix. `reader(name)` returns the reader of one, or raises ValueError with the reason."""
 
     prefix: str
@@ -82,11 +82,11 @@ def find_field(name: str) -> Field | None:
     match FIELDS.get(name):
         case Field() as found:
             return found
-        case Family():
+        case FieldFamily():
             return None
     prefix, _, rest = name.partition(".")
     family = FIELDS.get(f"{prefix}.<name>") if rest else None
-    return family.make_member(rest) if isinstance(family, Family) else None
+    return family.make_member(rest) if isinstance(family, FieldFamily) else None
 
 
 def make_expression_field(text: str) -> Field:
@@ -241,7 +241,7 @@ _TOOL_RESULT = {
     "json": Field("tool_result.json", "json", _make_tool_result_reader("json"), "the result, if it is JSON"),
 }
 
-FIELDS: Mapping[str, Field | Family] = {
+FIELDS: Mapping[str, Field | FieldFamily] = {
     each.key: each
     for each in (
         Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
@@ -282,10 +282,10 @@ FIELDS: Mapping[str, Field | Family] = {
             "number of images in the conversation",
             costly=True,
         ),
-        Family("param.", "json", _make_param_reader, "a field of the body; dots for nested fields", costly=True),
-        Family("header.", "text", _make_header_reader, "a request header, in any case"),
-        Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
-        Family(
+        FieldFamily("param.", "json", _make_param_reader, "a field of the body; dots for nested fields", costly=True),
+        FieldFamily("header.", "text", _make_header_reader, "a request header, in any case"),
+        FieldFamily("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
+        FieldFamily(
             "metadata.", "json", _make_metadata_reader, "an entry of the request's metadata, or labels", costly=True
         ),
         Field("key", "text", _read_key, "the API key as sent"),
@@ -299,7 +299,7 @@ FIELDS: Mapping[str, Field | Family] = {
         Field("mcp", "text", _read_mcp_server, "name of the MCP server"),
         Field("tool", "text", _make_target_reader("mcp_call"), "name of the called MCP tool"),
         Field("arguments", "json", _read_arguments, "arguments of an MCP tool or prompt"),
-        Family(
+        FieldFamily(
             "arguments.",
             "json",
             lambda name: lambda call: _get_child(_read_arguments(call), name),
@@ -308,7 +308,7 @@ FIELDS: Mapping[str, Field | Family] = {
         Field("resource", "text", _make_target_reader("mcp_read"), "URI of the requested MCP resource"),
         Field("prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the requested MCP prompt"),
         Field("client_answer", "json", _read_client_answer, "what an MCP client answered when it was asked"),
-        Family(
+        FieldFamily(
             "client_answer.",
             "json",
             lambda name: lambda call: _get_child(_read_client_answer(call), name),

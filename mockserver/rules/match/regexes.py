@@ -38,7 +38,7 @@ def compile_search(pattern: str, *, fold: bool) -> Callable[[Json], bool | Mappi
                 found = expression.search(actual, timeout=REGEX_SECONDS * (1 + len(actual) // 1_000_000))
             except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
                 raise RuleError(_explain_timeout(pattern)) from None
-        return found is not None and ({name: found[name] or "" for name in expression.groupindex} or True)
+        return found is not None and (found.groupdict("") or True)
 
     return search
 

@@ -43,7 +43,7 @@ def parse_sent(dialect: str, sent: Sent, hosts: HostTable = NO_HOSTS) -> Call | 
 def parse_recorded(operation: Operation, dialect: Dialect, http: HttpRequest) -> Call:
     """Return the call of a request as recordings know it, however wrong it is: its provider may have refused it."""
     try:
-        return operation.call(http, Validation.OFF)
+        return operation.read_call(http, Validation.OFF)
     except Failure:
         unread = make_stub_operation(dialect.name, dialect.host).parse(http, Validation.OFF)
         sent = unread.raw if isinstance(unread.raw, Mapping) else {}

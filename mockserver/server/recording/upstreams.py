@@ -104,7 +104,7 @@ class Upstream(Struct, frozen=True):
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
         if self.key is not None:  # ours replaces the client's
             asked = [(pair, HttpRequest("POST", "/", query=parse_query(pair))) for pair in query.split(b"&")]
-            query = b"&".join(pair for pair, http in asked if self.dialect.credential(http) is None)
+            query = b"&".join(pair for pair, http in asked if self.dialect.read_credential(http) is None)
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
 
     def _find_prefix(self, path: str) -> str:
@@ -137,7 +137,9 @@ class Upstream(Struct, frozen=True):
             return passed
         found = [(name, written % key.encode("latin-1", "replace")) for name, written in _CREDENTIALS.items()]
         # A header of the dialect's own rather than the common one, which is the last.
-        taken = (each for each in found if self.dialect.credential(HttpRequest("POST", "/", headers=(each,))) == key)
+        taken = (
+            each for each in found if self.dialect.read_credential(HttpRequest("POST", "/", headers=(each,))) == key
+        )
         return [*(field for field in passed if field[0] not in _CREDENTIALS), next(taken, found[-1])]
 
     def make_failure(self, error: BaseException, seconds: float | None = None) -> Failure:

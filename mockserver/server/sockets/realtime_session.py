@@ -146,7 +146,7 @@ class RealtimeSession(RecordedSession):
 
     async def _find_secret(self) -> KeptObject | None:
         """Return the client secret with which the session is opened, if it is one; the key behind it then counts."""
-        key = self.responder.dialect.credential(self.handshake)
+        key = self.responder.dialect.read_credential(self.handshake)
         if key is None or not key.startswith("ek_"):
             return None
         secret = await self._find_kept(CLIENT_SECRET.name, key)
@@ -169,7 +169,7 @@ class RealtimeSession(RecordedSession):
         if keys is None:
             return
         try:
-            check_key(self.responder.dialect.credential(self.handshake), keys)
+            check_key(self.responder.dialect.read_credential(self.handshake), keys)
         except Failure as failure:
             raise TurnedAway(failure, BAD_KEY) from None
 
@@ -181,7 +181,7 @@ class RealtimeSession(RecordedSession):
             return
         try:
             models.admit(model)
-            check_model_allowed(model, self.responder.dialect.credential(self.handshake), keys, models)
+            check_model_allowed(model, self.responder.dialect.read_credential(self.handshake), keys, models)
         except Failure as failure:
             raise TurnedAway(failure, NO_MODEL) from None
 

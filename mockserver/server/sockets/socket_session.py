@@ -149,7 +149,7 @@ class SocketSession:
         if limiter is not None:
             dialect = responder.dialect
             handshake = self.handshake
-            key = dialect.credential(handshake)
+            key = dialect.read_credential(handshake)
             await limiter.count_handshake(handshake.namespace, key, dialect.rate_limit_headers)
 
     async def _ask_rules(self) -> Response | None:

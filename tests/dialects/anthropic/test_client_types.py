@@ -99,7 +99,7 @@ def refusals(speaker: Speaker, operation: str, body: Json, **headers: str) -> li
     asked = speaker.operation(operation)
     version = {"anthropic-version": "2026-10-21", "content-type": "application/json"}
     try:
-        call = asked.call(speaker.request(completed(body), headers={**version, **headers}), Validation.PUBLISHED)
+        call = asked.read_call(speaker.request(completed(body), headers={**version, **headers}), Validation.PUBLISHED)
     except Failure as failure:
         return [str(failure.message)]
     found = [str(each.message) for each in call.batch if isinstance(each, Failure)]

@@ -301,7 +301,7 @@ FORMS: dict[str, tuple[Json, list[Message]]] = {
 
 def unchecked(body: Json) -> Call:
     speaker = Speaker("anthropic")
-    return speaker.operation("chat").call(speaker.request({**USUAL, **body}), Validation.OFF)
+    return speaker.operation("chat").read_call(speaker.request({**USUAL, **body}), Validation.OFF)
 
 
 @pytest.mark.parametrize("name", FORMS)

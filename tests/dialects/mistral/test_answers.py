@@ -100,7 +100,7 @@ def test_parts_of_a_message_are_read() -> None:
         {"role": "user", "content": [{"type": "document_url", "document_url": "https://a.example/b.pdf"}]},
     ]
     http = HttpRequest("POST", URL, body=json.dumps({"model": "m", "messages": messages}).encode())
-    first, second, third = discover()["mistral"].operations[0].call(http, Validation.PUBLISHED).messages
+    first, second, third = discover()["mistral"].operations[0].read_call(http, Validation.PUBLISHED).messages
     assert (first.text, first.parts) == ("See", ({"type": "image_url", "image_url": {"url": "data:x"}},))
     assert (second.text, second.parts) == ("I see.", ())
     assert third.parts[0]["type"] == "file"

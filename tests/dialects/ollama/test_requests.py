@@ -23,7 +23,7 @@ THINK = 'must be "high", "medium", "low", "max", true, or false'
 def parse(path: str, body: Json, validation: Validation = Validation.PUBLISHED) -> Call:
     operation = next(each for each in OLLAMA.operations if each.path == path)
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return operation.call(HttpRequest("POST", f"/ollama{path}", body=data), validation)
+    return operation.read_call(HttpRequest("POST", f"/ollama{path}", body=data), validation)
 
 
 def chat(**added: Json) -> Call:
@@ -97,7 +97,7 @@ def test_what_is_accepted(added: Json) -> None:
 def test_any_media_type_is_read() -> None:
     headers = ((b"content-type", b"application/x-www-form-urlencoded"),)
     http = HttpRequest("POST", "/ollama/api/chat", headers=headers, body=json.dumps(SAID).encode())
-    assert OLLAMA.operations[0].call(http, Validation.PUBLISHED).last_user == "hi"
+    assert OLLAMA.operations[0].read_call(http, Validation.PUBLISHED).last_user == "hi"
 
 
 def test_what_becomes_of_options() -> None:

@@ -110,7 +110,9 @@ def test_a_model_of_any_name_is_told_within_bounds(anyone: Any) -> None:
 
 
 def test_an_unknown_path_names_the_nearest() -> None:
-    book = ErrorTable({"route_not_found": ErrorRow(404)}, OPENAI_MESSAGES, read_bearer)
+    book = ErrorTable(
+        rows={"route_not_found": ErrorRow(status=404)}, messages=OPENAI_MESSAGES, read_credential=read_bearer
+    )
     http = HttpRequest("POST", "/chat/completion\ud800")
     failure = Failure("route_not_found", details={"nearest": "/v1/chat/completions"})
     assert book.resolve(failure, http, None).message == (

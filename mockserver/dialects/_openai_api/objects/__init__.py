@@ -27,6 +27,6 @@ RESOURCES = (
 )  # fmt: skip
 
 
-def object_operations(api: ObjectsApi) -> tuple[Operation, ...]:
+def make_object_operations(api: ObjectsApi) -> tuple[Operation, ...]:
     """Return the operations on all kinds of objects."""
-    return tuple([operation for resource in RESOURCES for operation in resource(api).operations()])
+    return tuple([operation for resource in RESOURCES for operation in resource(api).make_operations()])

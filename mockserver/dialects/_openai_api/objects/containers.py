@@ -68,10 +68,10 @@ class ContainerFiles(Resource):
         if "json" in (http.header("content-type") or "").lower():
             return New(fields=read_body(_SHARED, read_object(http), refuse, validation).parsed)
         form = parse_form(http)
-        files = form.files("file")
+        files = form.find_files("file")
         if files:
             return New(data=files[0].content, file_name=files[0].file_name or "upload")
-        named = dict(form.fields()).get("file_id")
+        named = dict(form.list_fields()).get("file_id")
         if named is None and validation is Validation.LIVE:
             raise refuse(Complaint("missing", ("file",)))
         return New(fields={} if named is None else {"file_id": named})

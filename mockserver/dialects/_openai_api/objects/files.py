@@ -39,7 +39,7 @@ class Files(Resource):
     def read(self, http: HttpRequest, validation: Validation) -> New:
         form = parse_form(http)
         body = nest_fields(form)
-        files = form.files("file")
+        files = form.find_files("file")
         if not files:
             raise refuse(Complaint("missing", ("file",)))
         if "purpose" not in body and validation is not Validation.OFF:

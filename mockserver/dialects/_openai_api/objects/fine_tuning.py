@@ -211,7 +211,7 @@ class Graders(Resource):
 
     path = "/fine_tuning/alpha/graders"
 
-    def operations(self) -> tuple[Operation, ...]:
+    def make_operations(self) -> tuple[Operation, ...]:
         return self.list_served()
 
     @serve("POST", f"{path}/run", body=_RUN)

@@ -162,11 +162,12 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
-    if type(call.messages) is PlainMessages and not call.tools and call.operation != _RESPONSES:
+    is_response = call.operation == _RESPONSES
+    if type(call.messages) is PlainMessages and not is_response:
         return call
-    tools = tuple([tool for tool in call.tools if tool.kind in _OBJECT_TOOLS]) if call.tools else ()
+    tools = tuple([tool for tool in call.tools if tool.kind in _OBJECT_TOOLS]) if is_response else ()
     has_parts = any(map(_read_parts, call.messages))
-    conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
+    conversation: Json = call.raw.get("conversation") if is_response else None
     if not (conversation or has_parts or tools):  # most calls refer to nothing
         return call
     if isinstance(conversation, Mapping):

@@ -159,20 +159,20 @@ class Resource:
 
     # The operations that all have.
 
-    def operations(self) -> tuple[Operation, ...]:
+    def make_operations(self) -> tuple[Operation, ...]:
         """Return the operations on objects of this kind."""
         kind = self.kind
         one = f"{self.path}/{{id}}"
-        usual = [Operation(kind.made_by, "POST", self.path, self._parse_creation, self.render)]
+        usual = [Operation(kind.made_by, "POST", self.path, parse=self._parse_creation, render=self.render)]
         if kind.listed_by is not None:
-            usual.append(Operation(kind.listed_by, "GET", self.path, self._parse_list, self.render))
+            usual.append(Operation(kind.listed_by, "GET", self.path, parse=self._parse_list, render=self.render))
         for name, method, work, body in (
             (kind.name, "GET", self._retrieve, None),
             (f"update_{kind.name}", "POST", self._update, self.updates),
             (f"delete_{kind.name}", "DELETE", self._delete, None),
         ):
             if name in kind.acts and name not in self.lacks:
-                usual.append(Operation(name, method, one, self._parse_as(name, work, body), self.render))
+                usual.append(Operation(name, method, one, parse=self._parse_as(name, work, body), render=self.render))
         return (*usual, *self.list_served())
 
     def list_served(self) -> tuple[Operation, ...]:
@@ -184,8 +184,8 @@ class Resource:
                     name,
                     served.method,
                     path if path.startswith("/") else f"{one}/{path}".rstrip("/"),
-                    self._parse_as(name, partial(served.work, self), served.body),
-                    self.render,
+                    parse=self._parse_as(name, partial(served.work, self), served.body),
+                    render=self.render,
                 )
                 for name, served in vars(type(self)).items()
                 if isinstance(served, Served)

@@ -92,7 +92,7 @@ def read_skill(http: HttpRequest, validation: Validation) -> New:
     if "multipart/" not in (http.header("content-type") or "").lower() and validation is not Validation.LIVE:
         return New(data=zip_files(()))  # the clients let files be left out
     form = parse_form(http)
-    files = form.files("files")
+    files = form.find_files("files")
     if not files and validation is Validation.LIVE:
         raise refuse(Complaint("missing", ("files",)))
     if (size := sum([len(file.content) for file in files])) > MAX_BYTES:

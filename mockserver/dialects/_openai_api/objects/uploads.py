@@ -45,7 +45,7 @@ class Uploads(Resource):
             "status": "pending",
             "expires_at": new.created + _HOUR,
             "file": None,
-            **_expiry(new.fields),
+            **_show_expiry(new.fields),
         }
 
     def show(self, kept: KeptObject) -> Body:
@@ -63,7 +63,7 @@ class Uploads(Resource):
         upload = await self.find_pending(objects, call.http.path_params["id"])
         parts = [await self._find_part(objects, upload, name) for name in call.raw["part_ids"]]
         data = await _join_parts(parts, upload, call.raw.get("md5"))
-        fields = {"purpose": upload.body["purpose"], **_expiry(upload.body)}
+        fields = {"purpose": upload.body["purpose"], **_show_expiry(upload.body)}
         name = objects.draw_id(Files.ids, "uploaded file")
         new = New(id=name, fields=fields, data=data, file_name=upload.body["filename"], invented=upload.invented)
         files = Files(self.api)
@@ -115,7 +115,7 @@ class UploadParts(Resource):
         return {"upload_id": new.owner}
 
 
-def _expiry(fields: Body) -> Body:
+def _show_expiry(fields: Body) -> Body:
     return {"expires_after": fields["expires_after"]} if fields.get("expires_after") else {}
 
 

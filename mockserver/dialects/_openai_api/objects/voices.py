@@ -20,7 +20,7 @@ def read_recording(http: HttpRequest, field: str, model: Model, validation: Vali
     """Return what a form makes an object of: its fields, and the recording in one of them. Raises Failure."""
     form = parse_form(http)
     fields = read_body(model, nest_fields(form), refuse, validation).parsed
-    files = form.files(field)
+    files = form.find_files(field)
     if not files:
         if validation is Validation.OFF:
             return New(fields=fields)
@@ -44,7 +44,7 @@ class Voices(Resource):
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return a voice that is made from a prompt, or from a recording and the consent to it."""
         is_form = "multipart/" in (http.header("content-type") or "").lower()
-        if is_form and dict(parse_form(http).fields()).get("type") != "prompt":
+        if is_form and dict(parse_form(http).list_fields()).get("type") != "prompt":
             return read_recording(http, "audio_sample", self.of_forms, validation)
         if is_form:
             return New(fields=read_body(self.fields, nest_fields(parse_form(http)), refuse, validation).parsed)

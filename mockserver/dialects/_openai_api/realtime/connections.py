@@ -34,9 +34,9 @@ _TRANSLATION = Model(shape(expires_after=_EXPIRES, session=TRANSLATION))
 _USUAL: Body = {"type": "realtime"}
 
 
-def connection_operations(api: ObjectsApi) -> tuple[Operation, ...]:
+def make_connection_operations(api: ObjectsApi) -> tuple[Operation, ...]:
     """Return the operations on secrets and calls."""
-    return (*ClientSecrets(api).operations(), *CallOperations(api).operations())
+    return (*ClientSecrets(api).make_operations(), *CallOperations(api).make_operations())
 
 
 class ClientSecrets(Resource):
@@ -45,7 +45,7 @@ class ClientSecrets(Resource):
     path = "/realtime"
     ids = IdShape("ek_", 32, "hex")
 
-    def operations(self) -> tuple[Operation, ...]:
+    def make_operations(self) -> tuple[Operation, ...]:
         return self.list_served()
 
     @serve("POST", "/realtime/client_secrets", body=_SECRET)

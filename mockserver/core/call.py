@@ -302,7 +302,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @property
     def label(self) -> str:
-        """Return the name by which settings know whom it asks: its host, or its dialect."""
+        """The name by which settings know whom it asks: its host, or its dialect."""
         return self.host or self.dialect
 
     @property
@@ -311,17 +311,17 @@ class Call(Struct, frozen=True, dict=True):
 
     @property
     def upstream(self) -> str:
-        """Return the name of the upstream that can answer it: its label, or `mcp/files` for an MCP server."""
+        """The name of the upstream that can answer it: its label, or `mcp/files` for an MCP server."""
         return self.label if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
 
     @lazy_property
     def fingerprint(self) -> str:
-        """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
+        """A hash of the meaning: 32 hex digits, the same on every machine and Python."""
         return compute_fingerprint(self.dialect, self.operation, self.meaning)
 
     @lazy_property
     def content_fingerprint(self) -> str:
-        """Return a hash of the meaning without schemas and tools, so that a new property changes no other value."""
+        """A hash of the meaning without schemas and tools, so that a new property changes no other value."""
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
         kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
@@ -329,7 +329,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def last_user_text(self) -> str | None:
-        """Return the text of the user's last message; None without one."""
+        """The text of the user's last message; None without one."""
         for message in reversed(self.messages):
             if message.role == "user":
                 return message.text
@@ -341,7 +341,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def last_turn(self) -> Message | None:
-        """Return the last message of the user, the assistant or a tool.
+        """The last message of the user, the assistant or a tool.
 
         Clients add instructions after it. Where there are only instructions, the last of them is what is said.
         """
@@ -365,7 +365,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def opening_fingerprint(self) -> str:
-        """Return a hash of the conversation up to its first user message, which does not change as it grows."""
+        """A hash of the conversation up to its first user message, which does not change as it grows."""
         if self.operation == OTHER:
             return self.fingerprint
         spoken = self.spoken
@@ -375,7 +375,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def prompt_tokens(self) -> int:
-        """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
+        """The prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum([prompt.count(self.tokenizer) for prompt in self.prompts])
         count = self.tokenizer.count
@@ -430,7 +430,7 @@ class Call(Struct, frozen=True, dict=True):
 
 Call.raw = lazy_field(Call.raw)  # type: ignore[assignment]
 
-_INSTRUCTING = ("system", "developer")  # roles of messages that are no turn of the conversation
+_INSTRUCTING = ("system", "developer")  # roles of messages that are not a turn of the conversation
 
 # The keys of the meaning that decide the shape of an answer, rather than its content.
 _SHAPING = frozenset(

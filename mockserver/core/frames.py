@@ -57,7 +57,7 @@ class Frames:
 
     @property
     def runs(self) -> Sequence[Frame | FrameRun]:
-        """Return the frames, those that are alike as one."""
+        """The frames, those that are alike as one."""
         return self._runs
 
     def __iter__(self) -> Iterator[Frame]:

@@ -29,7 +29,7 @@ def explain_header_name(name: str) -> str | None:
 
 
 def read_media_type(media: str) -> str:
-    """A media type without its parameters, in lower case: `application/json`."""
+    """Return a media type without its parameters, in lower case: `application/json`."""
     return media.partition(";")[0].strip().lower()
 
 
@@ -70,7 +70,7 @@ def weigh(headers: RawHeaders) -> int:
 class HeaderLines(Struct, frozen=True, eq=False, gc=False):
     """The headers of a reply that a dialect makes, as the lines in which they are sent; names are lower-case.
 
-    They are fit to be sent as they are, each is there once, and the type is none that a browser runs. `sized`: they
+    They are fit to be sent as they are, each is there once, and a browser does not run the type. `sized`: they
     state the length of the body, which the status allows. Whoever looks at them sees pairs, as in `Headers`.
     """
 
@@ -132,7 +132,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
         return find_first_values(self.headers)
 
     def header(self, name: str) -> str | None:
-        """The first value of a header, or None; `name` is one that a header can have, in any case."""
+        """Return the first value of a header, or None; `name` is one that a header can have, in any case."""
         value = self.header_values.get(name.lower().encode("latin-1"))
         return None if value is None else value.decode("latin-1")
 

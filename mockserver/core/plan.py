@@ -65,7 +65,7 @@ Distribution = Literal["uniform", "normal", "lognormal"]
 
 
 class Timing(Struct, frozen=True):
-    """When tokens are sent, in seconds. `first_token`: None is the same as `per_token`; `total`: the whole answer.
+    """When tokens are sent, in seconds. `first_token`: None means as `per_token`; `total`: the whole answer.
 
     `jitter` is a share of each wait: the largest deviation (uniform), or the standard deviation.
     """
@@ -100,20 +100,20 @@ class Models(Struct, frozen=True):
 
 
 class Artifact(Struct, frozen=True):
-    """A success that is no conversation: what an operation with a kind of its own gives, as `kinds/` tells."""
+    """A success other than a conversation: what an operation with a kind of its own gives, as `kinds/` tells."""
 
     @property
     def tokens(self) -> int | None:
-        """Return the tokens that it takes of a limit; None: those of the prompt."""
+        """How many tokens it takes of a limit; None: as many as the prompt has."""
         return None
 
     @property
     def size(self) -> int:
-        """Return about how many numbers or letters it has."""
+        """About how many numbers or letters it has."""
         return 0
 
     def join(self, others: "Sequence[Any]") -> "Artifact":
-        """Return it with what others of its kind hold, which answer other prompts of the same call."""
+        """Return it joined with others of its kind, which answer other prompts of the same call."""
         raise NotImplementedError
 
     def show(self) -> str:
@@ -331,7 +331,7 @@ class Answer(Struct, frozen=True, gc=False):
 
     @property
     def weight(self) -> int:
-        """Return the tokens of the answer: the total weight of a stream's frames."""
+        """How many tokens the answer has: the total weight of a stream's frames."""
         return self.usage.completion if self.written is None else self.written
 
 
@@ -354,7 +354,7 @@ class Stored(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Return under which key it is kept."""
+        """The key under which it is kept."""
         return make_key(self.call.dialect, self.call.operation, self.answer.id)
 
 
@@ -457,12 +457,12 @@ class Plan(Struct, frozen=True, gc=False):
 
     @property
     def is_service(self) -> bool:
-        """Return whether a rule answers what a program asks for itself."""
+        """Whether a rule answers what a program asks for itself."""
         return self.source.startswith(SERVICE)
 
     @property
     def rendered(self) -> "Plan":
-        """Return the plan as it is kept after rendering."""
+        """The plan as it is kept after rendering."""
         if type(self.outcome) is Answer:
             left: Usage | None = self.outcome.usage
         else:

@@ -28,7 +28,7 @@ class Rate(Struct, frozen=True):
         return amount * SECONDS[self.window] / self.limit
 
     def compute_standing(self, until_full: float) -> "Standing":
-        """What is left, in whole units, `until_full` seconds before everything is refilled."""
+        """Return what is left, in whole units, `until_full` seconds before everything is refilled."""
         # A hair more, because 3 times a third of a minute is not always a minute.
         limit = self.limit
         left = int(limit - until_full * limit / SECONDS[self.window] + 1e-6)
@@ -39,7 +39,7 @@ Rates = tuple[Rate, ...]
 
 
 def layer_rates(*layers: Rates) -> Rates:
-    """The rates in force: later layers win over earlier ones, for each kind and window separately."""
+    """Return the rates in force: later layers win over earlier ones, for each kind and window separately."""
     stated = {(rate.kind, rate.window): rate for rate in chain(*layers)}
     return tuple(rate for rate in stated.values() if rate.limit != UNLIMITED)
 

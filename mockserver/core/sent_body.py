@@ -38,7 +38,7 @@ class SentFrame(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the data of an event, or what a message of Amazon's event streams says."""
+        """The data of an event, or what a message of Amazon's event streams says."""
         if (message := read_message(self.raw)) is not None:
             return describe_message(message)
         return (find_data(self.raw) or self.raw).decode("utf-8", "replace")
@@ -72,12 +72,12 @@ def _list_event_ends(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _list_line_ends(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the same for lines of JSON."""
+    """Yield where each line of JSON ends, without its line break and with it."""
     return (found.span() for found in _LINE.finditer(data))
 
 
 def _list_message_ends(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the same for the messages of Amazon's event streams, which have no blank lines."""
+    """Yield where each message of Amazon's event streams ends, twice, as nothing comes between them."""
     end = 0
     for message in split_messages(data):
         end += len(message)
@@ -128,7 +128,7 @@ class SentParts(Sequence[Piece]):
 
     @property
     def size(self) -> int:
-        """Return how many bytes of the body were sent."""
+        """How many bytes of the body were sent."""
         return self._log[-1][2] if self._log else self._before[-1][2] if self._before else 0
 
     def __len__(self) -> int:

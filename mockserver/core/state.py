@@ -61,23 +61,23 @@ class ValueStore(Protocol[Value]):
 
     @property
     def most(self) -> int:
-        """Return how many values of a namespace there can be; 0: nothing is kept."""
+        """How many values of a namespace there can be; 0: nothing is kept."""
 
     @property
     def bounds_files(self) -> str:
-        """Return the setting that bounds the files that are kept."""
+        """The setting that bounds the files that are kept."""
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         """Return the value and its version, or None."""
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> Awaitable[None] | None:
-        """Keep a value of about so many bytes as the newest; a value larger than the bound is not kept.
+        """Keep a value of about `size` bytes as the newest; a value larger than the bound is not kept.
 
         It is kept once what this returns, if anything, was awaited.
         """
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
-        """Replace a value of this version; return False if it has another by now, or there is none."""
+        """Replace a value of this version; return False if it has another version by now, or is gone."""
 
     async def list_values(self, namespace: str) -> tuple[Value, ...]:
         """Return all values of a namespace, oldest first."""

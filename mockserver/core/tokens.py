@@ -50,11 +50,11 @@ class Tokenizer(Protocol):
 
     @property
     def name(self) -> str:
-        """Return its name in the settings."""
+        """Its name in the settings."""
 
     @property
     def exact(self) -> bool:
-        """Return whether its counts are those of a model."""
+        """Whether its counts are those of a model."""
 
     def split(self, text: str) -> tuple[str, ...]:
         """Return the tokens of a text."""
@@ -86,7 +86,7 @@ def cut(tokens: Sequence[str], chunks: Chunks) -> tuple[str, ...]:
 
 
 def weigh_pieces(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, int]]:
-    """Return the same pieces, each with the number of tokens that end within it."""
+    """Return the pieces that `cut` returns, each with the number of tokens that end within it."""
     pieces = cut(tokens, chunks)
     if chunks == "token" and len(pieces) == len(tokens):
         return zip(pieces, repeat(1), strict=False)
@@ -272,7 +272,7 @@ def _match_tokens(text: str) -> tuple[str, ...]:
 
 
 def _count_in_part(text: str, start: int, end: int) -> int:
-    """How many tokens are found from one place of a text to another, where it may lie within a word."""
+    """Return how many tokens are found from one place of a text to another, where it may lie within a word."""
     tokens, (first, *words) = _make_token_pattern(is_ascii=text.isascii()).findall, text[start:end].split(" ")
     with suppress(KeyError):
         if not first[-1:].isspace():
@@ -323,7 +323,7 @@ _FIRST_WORD_TOKENS = _WordTokens("")
 _WORD_TOKENS = _WordTokens(" ")
 _IN_FIRST_WORD = _InWords(_FIRST_WORD_TOKENS, 0)
 _in_word = _InWords(_WORD_TOKENS, 1).__getitem__
-_BLANKS = 64  # at most so many are one token
+_BLANKS = 64  # the most that are one token
 _TOKEN_SIZE = 64  # bytes, about
 _COUNTS = _Counts(most=1 << 22)
 _SPLITS = _Splits(most=1 << 23)

@@ -248,7 +248,7 @@ class _PrefixCode:
 
 
 def write_gif(picture: Picture, frames: int = 1, duration: int = 200) -> bytes:
-    """Return a GIF whose frames, of so many milliseconds, grow lighter up to the picture: each has its own colours."""
+    """Return a GIF whose frames, `duration` ms each, grow lighter up to the picture: each has its own colours."""
     screen = pack("<HHBBB", picture.width, picture.height, 0x70, 0, 0)
     forever = b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0" if frames > 1 else b""
     packed = _compress_codes(picture)

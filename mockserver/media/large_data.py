@@ -53,12 +53,12 @@ class DataWriter:
 
     @property
     def held(self) -> int:
-        """Return how many bytes are in memory."""
+        """How many bytes are in memory."""
         return len(self._held)
 
     @property
     def size(self) -> int:
-        """Return how many bytes were taken."""
+        """How many bytes were taken."""
         return self._size
 
     def write(self, piece: bytes | memoryview) -> None:

@@ -24,11 +24,11 @@ class SampleFormat(Struct, frozen=True):
         return self.rate * self.width
 
     def measure(self, size: int) -> int:
-        """Return how many whole milliseconds so many bytes take."""
+        """Return how many whole milliseconds `size` bytes take."""
         return size * 1000 // self.bytes_per_second
 
     def count_bytes(self, milliseconds: int) -> int:
-        """Return how many bytes so many milliseconds take."""
+        """Return how many bytes a number of milliseconds take."""
         return milliseconds * self.rate // 1000 * self.width
 
     def read_levels(self, data: bytes) -> "array[int]":

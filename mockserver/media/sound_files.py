@@ -51,7 +51,7 @@ class Speech(Struct, frozen=True):
 
     @property
     def mark(self) -> bytes:
-        """Return the text as the tags of a file have it."""
+        """The text as the tags of a file have it."""
         return MARK + b64encode(self.text.encode("utf-8", "replace")) + b";"
 
     def count(self, seconds: float) -> int:
@@ -90,7 +90,7 @@ class Wave(Struct, frozen=True):
 
 
 def find_wave(data: bytes, total: int | None = None) -> Wave | None:
-    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file.
+    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is not such a file.
 
     `data` may be the beginning of a file of `total` bytes.
     """
@@ -187,7 +187,7 @@ def _write_subframe(block: bytes) -> _Subframe:
 
 
 def _append_zeros(check: int, count: int) -> int:
-    """Return a check sum of 16 bits after so many zeros; that of other data is the same, but for their own (XOR)."""
+    """Return a check sum of 16 bits after `count` zeros; after other data, XOR it with the check sum of that."""
     passed = 0
     for bit, moved in enumerate(_list_passed_bits(count)):
         passed ^= moved if check >> bit & 1 else 0

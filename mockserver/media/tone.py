@@ -65,7 +65,7 @@ def measure_speech(text: str, speed: float = 1.0) -> float:
 
 
 def read_tone(samples: bytes) -> str | None:
-    """Return the texts that the tones in these samples carry, one behind the other; None if there is none."""
+    """Return the texts that the tones in these samples carry, one behind the other; None without such a tone."""
     heard = read_levels(samples[: 2 * MAX_HEARD])
     found = list[str]()
     end = 0
@@ -96,7 +96,7 @@ def _find_starts(samples: bytes) -> Iterator[int]:
 
 
 def _read_from(heard: "array[int]", start: int) -> _Tone | None:
-    """Return the tone that begins about here; None if there is none."""
+    """Return the tone that begins about here; None if none does."""
     for begun in range(max(start - _SLACK, 0), start + _SLACK):
         if _read_bytes(heard, begun, len(_BEGINNING)) == _BEGINNING:
             break

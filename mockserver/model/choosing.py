@@ -190,7 +190,7 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
 
 
 def _split_namespace(name: str) -> tuple[str, str]:
-    """The namespace of a name, and the rest of it, which says what the tool is: `mcp__github__`, `create_issue`."""
+    """Split a name into its namespace and the rest, which says what the tool is: `mcp__github__`, `create_issue`."""
     pieces = [piece for piece in _NAMESPACE.split(name) if piece]
     own = 1 if pieces and any(weigh_word(word) > _FAINT for word in split_words(pieces[-1])) else 2
     return " ".join(pieces[:-own]), " ".join(pieces[-own:])
@@ -202,7 +202,10 @@ def _describe(tool: _ReadTool) -> str:
 
 
 def _make_name_pattern(name: str) -> str:
-    """A pattern that finds a name; an everyday word is a name only with a sign of it: `search(`, the search tool."""
+    """Return a pattern that finds a name.
+
+    An everyday word is a name only with a sign of it: `search(`, the search tool.
+    """
     written = re.escape(name)
     if len(split_words(name)) > 1 or not name.isalpha():
         return rf"(?<!\w){written}(?!\w)"
@@ -244,7 +247,10 @@ class Said:
 
 
 def _score_name(offer: Offer, said: Said) -> float:
-    """The share of the name that the text says. Light words count only if they are the whole name and come first."""
+    """Return the share of the name that the text says.
+
+    Light words count only if they are the whole name and come first.
+    """
     met = [word for word in offer.name if word.keys & said.keys]
     if not met or (len(met) < len(offer.name) and all(weigh_word(word.word) < 0.3 for word in met)):
         return 0.0
@@ -454,14 +460,14 @@ def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Too
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
-    """Return the option, worker or label that fits a text best, by what is said of each and what it commonly means."""
+    """Return the option, worker or label that fits a text best, by its description and what it commonly means."""
     tools = [Tool(name, said) for name, said in options.items()]
     found = find_best(text, tools, find_meanings(options))
     return None if found is None else found.name
 
 
 def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
-    """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
+    """Return the options that have to do with a text by their descriptions, those that fit it best first."""
     offers = Offers([Tool(name, about) for name, about in options.items()])
     said = Said(split_words(text))
     scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.list_alike(said)}
@@ -495,7 +501,7 @@ def _list_denied_names(denied: str, offers: Offers) -> Iterator[str]:
 
 
 def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
-    """What each clause of a sentence asks for: the tools that it names, in its order, or the one that it describes.
+    """Yield what each clause of a sentence asks for: the tools that it names, in its order, or the one it describes.
 
     Where no clause asks for anything, as they are only items of a list, the first may as the whole sentence.
     """

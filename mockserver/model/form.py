@@ -60,7 +60,10 @@ def write_list(request: Request, rng: Random) -> str | None:
 
 
 def _find_counted(text: str) -> re.Match[str] | None:
-    """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
+    """Return the list that a text orders: "give me 3 tips".
+
+    What is counted is not a measure, and no text is to be written.
+    """
     listed = (each for each in _COUNTED.finditer(fold(text)) if each["noun"].lower() not in read_word_group("measures"))
     found = next(listed, None)
     return None if found is None or _ONE_TEXT.search(fold(text[: found.end()])) else found
@@ -73,7 +76,7 @@ def _find_material(text: str) -> str:
 
 
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
-    """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
+    """Return `number` items of a noun; questions, searches and keywords are made of the words in `about`."""
     thing = find_singular(noun)
     last = split_words(thing)[-1:] or ("",)
     telling = list_content_words(about, ENGLISH)
@@ -136,7 +139,10 @@ def _add_label(answer: str, request: Request, rng: Random) -> str:
 
 
 def _add_tags(answer: str, request: Request, rng: Random) -> str:
-    """An answer in the tags that a sentence orders, after thoughts in theirs; tags that it only mentions order none."""
+    """Return an answer in the tags that a sentence orders, after thoughts in theirs.
+
+    Tags that it only mentions order none.
+    """
     orders = [order for order in (request.text, request.rules) if "<" in order]
     tags = (tag for order in orders for clause in _IN_TAGS.finditer(order) for tag in _TAG.finditer(clause[0]))
     names = [*dict.fromkeys(tag["name"] for tag in tags if tag["within"] or tag["closed"])]
@@ -192,7 +198,7 @@ def find_closing(call: Call) -> Closing:
 
 
 def remove_form(call: Call) -> Call:
-    """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
+    """Return the call without the user's sentences that only order a form: they ask for nothing and name no value."""
     names = [tool.name for tool in call.tools]
     messages = find_closing(call).call.messages
     texts = [_strip_form(each.text, names) if each.role == "user" else each.text for each in messages]
@@ -201,7 +207,7 @@ def remove_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """A text without sentences that order a form and name no tool; if nothing is left, what follows the forms."""
+    """Return a text without sentences that order a form and name no tool; if none is left, what follows the forms."""
     text = cut_manual(text)
     if _list_form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text

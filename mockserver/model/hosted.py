@@ -108,7 +108,7 @@ def _write_image(tool: Tool, text: str) -> Mapping[str, Json]:
 
 
 def _write_shell_commands(tool: Tool, text: str) -> Mapping[str, Json] | None:
-    """Commands for the client; nothing for a container, where the provider runs them without saying so."""
+    """Return commands for the client; None for a container, where the provider runs them without saying so."""
     command = _find(find_mentions(text), "code") or "ls"
     if tool.kind == "local_shell":
         return {"command": ["bash", "-lc", command]}
@@ -174,7 +174,10 @@ def _needs_approval(required: Json, name: str) -> bool:
 
 
 def _make_computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
-    """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
+    """Return the next action on a computer: a look at the screen, then one other.
+
+    After that it is None, as nothing is repeated.
+    """
     made = [use.arguments for use in list_tool_calls(call) if use.kind == "computer_call"]
     left = [action for action in _list_actions(tool, said, seed) if action not in map(try_parse, made)]
     if not left:

@@ -155,7 +155,7 @@ def _choose_listed(call: Call, names: Sequence[str]) -> str | None:
 
 
 def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[str]:
-    """The names that a property can have: those quoted or listed where it is described, or listed for it elsewhere."""
+    """Return the names that a property can have: those quoted or listed where it is described, or elsewhere for it."""
     quoted = [*dict.fromkeys(_QUOTED.findall(described))]
     if len(quoted) > 1:
         return quoted
@@ -233,7 +233,7 @@ def choose_speaker(call: Call) -> str | None:
 
 
 def _list_roles(text: str) -> list[str]:
-    """The roles that a text has to choose from: those after "select the next role", or with an end such as FINISH."""
+    """Return the roles to choose from: those after "select the next role", or with an end such as FINISH."""
     asks = _TURN.search(fold(text[-_LONGEST_REQUEST:])) is not None
     end = _END.search(text)
     if not (asks or end):
@@ -301,7 +301,7 @@ def _find_decision(message: Message, workers: Sequence[str]) -> str:
 
 
 def _is_end(option: str, name: Sequence[str]) -> bool:
-    """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
+    """Return whether an option ends the work: FINISH, __end__; done or stop only if the property chooses the next."""
     said = split_name(option)
     said_of_ends = read_word_set("ends") | read_word_set("around_ends")
     if not said or not said_of_ends.issuperset(said) or read_word_set("ends").isdisjoint(said):

@@ -158,7 +158,7 @@ def rate(request: Request, rng: Random) -> str | None:
 
 
 def find_value(request: Request, rng: Random) -> str | None:
-    """Only the value of a name: `reply with only the city`, from the prompt where it says one."""
+    """Return only the value of a name, `reply with only the city`, from the prompt where it says one."""
     found = request.find(_VALUE_ALONE)
     name = next(filter(None, found.groups()), "").lower().removesuffix(" name") if found else ""
     if (
@@ -208,7 +208,7 @@ def decide(request: Request) -> str | None:
 
 
 def choose(request: Request, rng: Random) -> str | None:
-    """One of the options that the prompt or the rules allow, behind the label that is ordered: `ANSWER: $LETTER`."""
+    """Return one of the options that the prompt or the rules allow, behind an ordered label: `ANSWER: $LETTER`."""
     chosen = _choose_option(request, rng)
     label = request.find(_LABELLED_LETTER)
     return f"{label[1]}{chosen[:1]}" if chosen and label and _LETTER.match(chosen) else chosen
@@ -254,7 +254,7 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
 
 
 def _choose_number(request: Request, rng: Random) -> str | None:
-    """The number of the passage that fits best, or of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
+    """Return the number of the passage that fits best, or of all that fit: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
     options = {line[1]: line[2] for line in _NUMBERED.finditer(said)}
@@ -438,7 +438,7 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_DIGIT = compile_lazily(r"\d")  # without one there is no sum
+_DIGIT = compile_lazily(r"\d")  # a sum needs one
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
 _SUM = compile_lazily(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"

@@ -99,7 +99,7 @@ def write_prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
 
 
 def find_passage(call: Call, about: Topic) -> str | None:
-    """Return the sentence that answers the question, as said to the user, or None if there is none."""
+    """Return the sentence that answers the question, as said to the user; None if no sentence does."""
     is_question = about.kind in _QUESTIONS if about.kind != "tell" else _ends_as_question(about)
     lowered = about.said.lower()
     if not is_question and "you" not in lowered and "who" not in lowered:  # nor does it ask for a name

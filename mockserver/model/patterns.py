@@ -90,7 +90,7 @@ def sample(
     expand_lookaheads: bool = False,
     filling: int = 0,
 ) -> str | None:
-    """Return a text for the pattern, of so many characters; None if it cannot be read or needs too much.
+    """Return a text of `shortest` to `longest` characters that the pattern matches; None if that fails.
 
     With `expand_lookaheads`, write what a lookahead wants in front of what follows it. `filling`: how many characters
     to add where the pattern is not anchored, as a pattern without repeats has one text only.
@@ -194,7 +194,7 @@ class _Sampler(Struct):
 
 
 def _list_typed(node: Node) -> str:
-    """The characters of a class that people type; of one that refuses some, only the plainest kind that has any."""
+    """Return the characters of a class that people type; of one that refuses some, only the plainest kind it has."""
     refuses = not (node[0] is sre.IN and node[1][0][0] not in (sre.NEGATE, *_REFUSING))
     kinds = _KINDS if refuses else ("".join(_KINDS[:-1]),)
     return next(filter(None, ("".join(each for each in kind if _has(node, each)) for kind in kinds)), "")
@@ -449,7 +449,7 @@ class _Grammar:
         return known["start"]
 
     def _derive(self, tree: LarkTree, known: Mapping[str, list[_Piece]], rng: Random) -> list[_Piece] | None:
-        """Return the tokens of the smallest derivation; None if there is none of those that are known."""
+        """Return the tokens of the smallest derivation; None if no known one ends."""
         match tree.data:
             case "name":
                 if tree.children[0].value not in self.bodies:

@@ -138,7 +138,7 @@ def _find_words(words: re.Pattern[str], text: str) -> list[str]:
 
 
 def _find_request(text: str) -> str:
-    """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
+    """Return the sentence that asks: the last question, the first order, or the first sentence that says anything."""
     bare = text.rstrip(".!?")
     if bare and bare.isascii() and not _ENDS.search(bare):  # most texts are a single sentence
         sentence = text.strip()
@@ -268,7 +268,7 @@ def _find_language_by_script(sample: str) -> str | None:
 
 @cache
 def _list_scripts() -> Sequence[tuple[re.Pattern[str], int, Mapping[str, str]]]:
-    """The scripts with how many Latin letters one letter counts for, and their languages with letters of their own."""
+    """Return scripts with how many Latin letters one letter counts for, and their languages with their own letters."""
     listed = read_word_lists("scripts")["scripts"]
     return [(re.compile(f"[{each['letters']}]"), each["counts"], each["languages"]) for each in listed]
 
@@ -285,7 +285,7 @@ def _find_language_by_stop_words(words: Sequence[str]) -> str:
 
 @cache
 def _weigh_stop_words() -> dict[str, int]:
-    """For each stop word, 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
+    """Return for each stop word 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
     codes = _index_codes_by_stop_word().items()
     return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
 
@@ -335,7 +335,7 @@ Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
 
 
 def write_prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
+    """Write prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
     about = find_topic(call)
     text, tokens = write_text_on(about, call, seed.stream("prose"), options)
     if call.prompts or about.language != ENGLISH:
@@ -344,7 +344,7 @@ def write_prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftCho
 
 
 def write_lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Lorem ipsum, as long as `prose` would be."""
+    """Write Lorem ipsum, as long as `write_prose` would."""
     rng = seed.stream("lorem")
     tokens = _choose_length(call, rng, options)
     latin = ((draw_sentence(rng, "la"), 0) for _ in repeat(None))
@@ -353,7 +353,7 @@ def write_lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftCho
 
 
 def write_words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Random English words: about `options["tokens"]` tokens."""
+    """Write random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
     pieces = list[str]()
     tokens = _choose_length(call, rng, options)
@@ -364,12 +364,15 @@ def write_words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftCho
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """The last user message."""
+    """Return the last user message."""
     return DraftChoice((Text(call.last_user),))
 
 
 def write_markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
+    """Write Markdown on the prompt's subject, with headings, lists, a table and code.
+
+    It has about `options["tokens"]` tokens.
+    """
     rng = seed.stream("markdown")
     about = find_topic(call)
     wanted = _choose_length(call, rng, {"tokens": 200, **options})
@@ -451,7 +454,7 @@ def _choose_length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
 def _write_paragraphs(
     sentences: Iterator[Piece], rng: Random, between: str, tokens: int
 ) -> tuple[list[str], list[int]]:
-    """Return sentences of about so many tokens, each with what separates it from the one before, and their tokens."""
+    """Return sentences of about `tokens` tokens in all, each after its separator, and how many tokens each has."""
     before = ""
     left = 0  # sentences to the end of the paragraph
     texts: list[str] = []  # annotated: `list[str]()` takes twenty times as long
@@ -470,7 +473,7 @@ def _write_paragraphs(
 
 
 def _write_thought(call: Call, seed: Seed, most: int) -> str:
-    """Reasoning of at most so many tokens, in whole sentences if one fits."""
+    """Write reasoning of at most `most` tokens, in whole sentences if one fits."""
     about = find_topic(call)
     between = find_blank(about)
     text = ""

@@ -108,7 +108,7 @@ def _read_request(call: Call) -> Request:
 
 
 def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """An instance of `options["schema"]`, or of the request's schema, as JSON text."""
+    """Write an instance of `options["schema"]`, or of the request's schema, as JSON text."""
     requested = options.get("schema", call.options.schema)
     if requested is None and (found := find_shape(call.last_user, call.system, json_anyway=True)) is not None:
         return _draft(compact(_fill_shape(found, call, seed)))
@@ -121,13 +121,13 @@ def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 
 def write_option(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """One of the values of the request's schema, bare: `red`, not `"red"`."""
+    """Write one of the values of the request's schema, bare: `red`, not `"red"`."""
     value = _fill(call.options.schema, call, seed, call.last_user)
     return _draft(value if isinstance(value, str) else compact(value))
 
 
 def write_json(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """An object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
+    """Write an object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
     found = find_shape(call.last_user, call.system, json_anyway=True)
     if found is None:
         return _draft(compact(_make_object(call, seed.stream("json"))))
@@ -136,7 +136,7 @@ def write_json(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 
 def call_tool(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """A call of the tool that `options["tool"]` names, with arguments that its parameters allow.
+    """Call the tool that `options["tool"]` names, with arguments that its parameters allow.
 
     After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
     """
@@ -204,7 +204,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
 
 
 def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:
-    """The value of the property that takes the answer to the user's question, if the conversation has the answer."""
+    """Return the value of the property that takes the answer to the user's question, if the conversation has it."""
     names = [name for name in properties if split_words(name)[-1:] in _ANSWER_NAMES]
     if not names or list_result_texts(call):
         return {}

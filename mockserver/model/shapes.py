@@ -44,7 +44,7 @@ def find_objects(text: str) -> Iterator[FoundValue]:
 
 
 def decode(text: str, start: int) -> FoundValue | None:
-    """Return the JSON that begins at a place; None if there is none, or a number in it is not finite."""
+    """Return the JSON that begins at a place; None if none does, or if a number in it is not finite."""
     with suppress(ValueError, RecursionError):
         value, end = _JSON.raw_decode(text, start)
         return FoundValue(value, start, end)
@@ -62,7 +62,7 @@ _JSON = JSONDecoder(parse_float=_read_finite, parse_constant=_read_finite)
 
 
 def read_loosely(text: str, start: int) -> FoundValue | None:
-    """Return the object or list that begins at a bracket, in loose notation; None if there is none.
+    """Return the object or list that begins at a bracket, in loose notation; None if it is not complete.
 
     Bare words, with a comment after them, are texts: `{name: string // in full}`.
     """
@@ -255,7 +255,7 @@ def read_type(word: str) -> dict[str, Json]:
 
 
 def find_options(text: str) -> dict[str, Json]:
-    """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
+    """Return the words to choose from: quoted ones, those after "one of", or single ones between `|`, `/` and "or"."""
     text = text[:500].strip("<>()[] ").replace(" OR ", " or ")
     words = [word.strip() for word in QUOTED_OPTION.findall(text)]
     chosen = _ONE_OF.search(text)
@@ -424,7 +424,7 @@ def asks_for_json(text: str) -> bool:
 
 
 def remove_json_orders(text: str) -> str:
-    """Return a text without the words that order JSON and without fences: they are no values."""
+    """Return a text without the words that order JSON and without fences, which are not values."""
     return "".join(_remove_json_order(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 
@@ -491,7 +491,7 @@ def _find_list(text: str) -> FoundValue | None:
 
 
 def _find_example(text: str) -> FoundValue | None:
-    """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
+    """Return the object shown as an answer, else the first that the words around it call a shape or an example."""
     if (shown := _find_shown(text)) is not None:
         return shown
     for found in _join_types(text, [*find_objects(text)]):
@@ -513,7 +513,7 @@ def _find_shown(text: str) -> FoundValue | None:
 
 
 def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
-    """The objects of a text; of TypeScript's types only those that no other refers to, with the types they refer to."""
+    """Return the objects of a text; of TypeScript's types those that no other refers to, with all they refer to."""
     named = ((found, _NAME_OF_TYPE.search(text[max(0, found.start - _NEAR) : found.start])) for found in objects)
     types = {name[1]: found for found, name in named if name}
     types |= {union[1]: types[union[2]] for union in _UNION.finditer(text) if union[2] in types}  # its first type

@@ -118,7 +118,7 @@ def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
 
 
 def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
-    """The tools that a sentence names, in its order: as they are written, or by all words of a name of several."""
+    """Return the tools that a sentence names, in its order: as they are written, or by all words of a longer name."""
     if not known:
         return []
     lowered = sentence.lower()
@@ -334,7 +334,10 @@ def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[U
 
 
 def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
-    """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
+    """Return the tool for a model that has to call one.
+
+    It is the one that fits the text best, else one that ends the turn, else a new one.
+    """
     ending = find_ending_tools(offered)
     made = [old.name for old in list_recent_tool_calls(call)]
     names = {*made, *(tool.name for tool in ending)}
@@ -520,7 +523,10 @@ _TO_YOU = compile_lazily(
 def _add_ordered(
     asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
 ) -> list[ToolRequest]:
-    """What is asked for with what instructions order: always before it, pairs where they are caused, the end last."""
+    """Return what is asked for, with what instructions order.
+
+    What is to come first always does, pairs are called where they are caused, and the end comes last.
+    """
     known = {tool.name: tool for tool in reversed(tools)}
     ending = find_ending_tools(tools)
     every = [known[name] for name in ordered.always]
@@ -567,13 +573,13 @@ def _list_calls_of_request(call: Call, request: ToolRequest, stage: int) -> Iter
 
 
 def _put_result(call: Call, text: str) -> str:
-    """A text with the last result, if that is a number, where the text points back to it: divide the output by 5."""
+    """Put the last result, if it is a number, where a text points back to it: divide the output by 5."""
     last = next((result["text"].strip() for result in reversed(list_tool_results(call))), "")
     return POINTS_BACK.sub(last, text, count=1) if _NUMBER.fullmatch(last) else text
 
 
 def _write_content(call: Call, tool: Tool) -> str:
-    """The results, or the answer that was given, as the value of the parameter that takes a text for people, if any."""
+    """Return the results, or the answer given, as the value of the parameter that takes a text for people, if any."""
     name = next((name for name in sorted(list_required(tool)) if _FOR_PEOPLE.intersection(split_words(name))), None)
     last = call.messages[-1] if call.messages else None
     answered = last.text if last is not None and last.role == "assistant" else None  # but not as it was to be
@@ -603,7 +609,7 @@ def _list_left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall
 def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
     """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said.
 
-    Handing over is no question that was answered: only calls of this turn count.
+    Handing over does not ask for a result that is known by now: of a handoff only calls of this turn count.
     """
     recent = list_recent_tool_calls(call)
     earlier = [old for old in (recent if HANDOFF.match(made.name) else list_tool_calls(call)) if old.name == made.name]
@@ -636,7 +642,7 @@ def have_same_meaning(one: str, other: str) -> bool:
 
 
 def _write_canonical(value: Json) -> str:
-    """JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
+    """Return JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
     whole = json.loads(
         json.dumps(value), parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text)
     )

@@ -288,7 +288,7 @@ class MemoryValueStore(Generic[Value]):
             self._forget(namespace)
 
     def _keep_within(self, space: _Space[Value], size: int, on_disk: int) -> None:
-        """Evict what is too much after a change of a namespace, which had so many bytes before."""
+        """Evict what is too much after a change of a namespace, which had `size` bytes, and `on_disk` beside them."""
         while len(space.entries) > self.most or space.size > self._size:
             space.drop(next(iter(space.entries)))
         self._whole += space.size - size

@@ -29,9 +29,9 @@ def _do_nothing(row: Row) -> None:
 class Journal:
     """Opens a row when a request arrives and closes it when the answer was sent.
 
-    A namespace keeps so many rows of so many bytes, the oldest go first. All together have room for a few namespaces in
-    full, and there are only so many of them: the longest idle give way. `on_close` is told of each closed row: a log
-    line, for one; `on_remark` of those with remarks. `keeps_calls`: what was asked is kept as it was read, at many
+    A namespace keeps `count` rows and `size` bytes, the oldest go first. All together have room for a few namespaces in
+    full, and there are at most `max_namespaces`: the longest idle give way. `on_close` gets each closed row: a log
+    line, for one; `on_remark` those with remarks. `keeps_calls`: what was asked is kept as it was read, at many
     times the room of its body.
 
     One thread opens and closes rows; any may look.
@@ -147,7 +147,7 @@ class Journal:
 
     @property
     def open_calls(self) -> int:
-        """How many calls are being answered, also of those that are no longer kept."""
+        """How many calls are being answered, including calls that have been dropped."""
         with self.lock:
             return self._count_opened() - self._counted - len(self._ended)
 

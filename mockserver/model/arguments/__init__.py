@@ -229,7 +229,7 @@ def _sort_mentions(found: Iterable[Mention]) -> Part:
 
 
 def _list_json_objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
-    """One set for each object of a JSON array, and for each of several objects."""
+    """Return a set of values for each object of a JSON array, and for each of several objects."""
     fragments = [(mention.start, mention.value) for mention in found if mention.kind == "json"]
     values = [(at, each) for at, value in fragments for each in (value if isinstance(value, list) else [value])]
     objects = [(at, each) for at, each in values if isinstance(each, dict) and not properties.keys().isdisjoint(each)]
@@ -325,7 +325,10 @@ def _list_series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
 
 
 def _find_run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
-    """The mentions that suit a property as well as the best, each joined to the next; in turns with its peers."""
+    """Return the mentions that suit a property as well as the best one, if each is joined to the next.
+
+    Properties that the same mentions suit take turns: each part has one mention for each of them.
+    """
     top = max(matched, key=lambda match: match.points)
     best = top.mentions[0]
     ordered = list[Mention]()

@@ -42,7 +42,7 @@ from mockserver.model.vocabulary import (
 )
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
-WHOLE = "answer"  # the name of a value that is no property
+WHOLE = "answer"  # the name of a value that is not a property
 Scored = tuple[int, Mention]
 
 
@@ -129,7 +129,7 @@ def read_properties(
 
 @remember(1024)
 def _read_known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
-    """Return the same for properties that come with every request of a client, each time as new objects."""
+    """Read properties of which `written` is the JSON: the same ones come with each request, as new objects."""
     listed = enumerate(json.loads(written).items())
     return ask_for_parts(
         [
@@ -240,7 +240,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
         return None
     if find_singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
         return Mention("words", " ".join(words[1:]), mention.start + len(words[0]) + 1, mention.end)
-    if all(weigh_word(word) <= _FAINT for word in map(str.lower, words[:-1])):  # my current location is none
+    if all(weigh_word(word) <= _FAINT for word in map(str.lower, words[:-1])):  # "my current location" names none
         return None
     announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
     if mention.kind != "words" or not announced:
@@ -389,7 +389,7 @@ def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Ite
 
 
 def _group_items(text: str, scored: Sequence[Scored], prop: Property, item: Property) -> Iterator[Candidate]:
-    """Mentions that stand one after the other, with the points of each group."""
+    """Yield mentions that stand one after the other, with the points of each group."""
     runs: list[list[Scored]] = []
     for points, mention in sorted(scored, key=lambda pair: (pair[1].start, -pair[0])):
         last = runs[-1][-1][1] if runs else None
@@ -520,7 +520,7 @@ def _read_within(written: str, prop: Property) -> Iterator[Json]:
             yield from convert(written, mention, prop)
 
 
-_FEW_PROPERTIES = 60  # properties that are no work
+_FEW_PROPERTIES = 60  # properties that are read in no time
 _LONGEST_CACHED = 20_000  # bytes of those that are remembered
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
@@ -627,7 +627,10 @@ def _read_announcements() -> Mapping[str, re.Pattern[str]]:
 
 
 def _find_end_after_colon(text: str, begin: int) -> int:
-    """Where a text after a colon ends: before a blank line or a sentence that requests more, else with the text."""
+    """Return where a text after a colon ends.
+
+    It ends before a blank line or a sentence that requests more, else with the whole text.
+    """
     rest = text[begin : begin + _REACH]
     following = _NEXT_REQUEST.search(rest)
     return begin + len(rest[: following.start() if following else None].partition("\n\n")[0])

@@ -82,7 +82,7 @@ def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
 
 
 def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
-    """The names that an id continues, "Sony WH-1000XM5", or a number, "Room 12", and words with an abbreviation before.
+    """Return the names with what continues them: an id, "Sony WH-1000XM5", a number, "Room 12", an abbreviation before.
 
     "HR manager" is such words.
     """
@@ -127,7 +127,7 @@ def _make_scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
-    """The values that their form shows, kind by kind; those that are `sure` are read before dates and durations."""
+    """Yield the values that their form shows, kind by kind; the `sure` ones are read before dates and durations."""
     has_digit = _DIGIT.search(text) is not None
     for kind, signs, scanner in _make_scanners():
         if (kind in _SURE) != sure or not (any(map(text.__contains__, signs)) if signs else has_digit):
@@ -249,7 +249,7 @@ def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> 
 
 
 def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
-    """The names and other phrases of a run of words, without the words before them that only ask for something."""
+    """Return the names and other phrases of a run of words, without words before them that only ask for something."""
     if UNSPACED_LETTER.match(run[0][0]):
         yield from _split_unspaced(run)
         return
@@ -348,7 +348,7 @@ def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _join(text: str, last: Mention, mention: Mention) -> Mention:
-    """A mention with what the one before it says: in "in Paris and London" both have "in"; what numbers count."""
+    """Return a mention with what the one before it says: in "in Paris and London" both have "in"; or with its count."""
     if last.end > mention.start:  # a part says what the whole does
         return replace(mention, unit=last.unit) if last.unit == "counted" and last.end >= mention.end else mention
     gap = text[last.end : mention.start]
@@ -425,7 +425,7 @@ _TOKEN = compile_lazily(
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
 _LINKS = make_vocabulary("of the de la del van von der den di da du le al bin y")
-_POLITE = make_vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are no names
+_POLITE = make_vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are not names
 _ANNOUNCING = make_vocabulary("in at from for with about of on")
 _VERBS = make_vocabulary(
     "is was are were has had have does did will can would should and or got won beat took made said ran came went"

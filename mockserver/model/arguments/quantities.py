@@ -107,7 +107,7 @@ def _make_unit_mentions(
 
 
 def _find_numbers_in_words(text: str) -> Iterator[Mention]:
-    """Numbers in words; runs of them are summed: "two hundred and five" is 205."""
+    """Yield the numbers in words; runs of them are summed: "two hundred and five" is 205."""
     run: list[re.Match[str]] = []
     for found in _WORD.finditer(text):
         word = found[0].lower()

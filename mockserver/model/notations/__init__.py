@@ -58,7 +58,7 @@ def answer_in_notation(call: Call, seed: Seed, answer: Answer) -> DraftChoice | 
     if (agent := find_text_agent(call)) is None:
         return None
     is_json = call.options.response_format == "json_object"
-    with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
+    with suppress(Failure):  # what the prompt says of a tool's arguments is not a schema after all
         if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
             written = agent.write_calls(calls)
             return None if is_json and try_parse(written) is None else DraftChoice((Text(written),))
@@ -96,7 +96,7 @@ def read_steps(
 ) -> tuple[str, list[AgentStep]]:
     """Return the last request, and the steps for it: calls in the assistant's texts, and what followed each text.
 
-    `read_calls` returns the names and the inputs of the calls in a text. `pattern` is what is said of a request
+    `read_calls` returns the names and the inputs of the calls in a text. `pattern` finds what is said of a request
     besides: its group `said`, or else nothing of it, is the request.
     """
     request = ""

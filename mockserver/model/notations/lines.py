@@ -42,7 +42,7 @@ class Labels(Struct, frozen=True):
         return f"Action:\n```json\n{compact({'action': name, 'action_input': value})}\n```"
 
     def read_parts(self, text: str) -> Iterator[tuple[str, str]]:
-        """What a text says behind labels: `asked`, the `name` of a tool, its `input`, what was `seen`, or else."""
+        """Return what a text says behind labels: `asked`, the `name` of a tool, its `input`, `seen`, or else."""
         kinds = {self.action: "name", self.given: "input", self.observed: "seen", self.final: "", "Thought": ""}
         names = "|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))
         _, *pieces = re.split(rf"(?m)^[ \t*>]*({_QUESTIONS}|{names})\**\s*:\**", text)

@@ -71,7 +71,10 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
 
 
 def _choose_step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
-    """The next tool and its arguments: after an observation only what is still to be done, then the tool that ends."""
+    """Return the next tool and its arguments.
+
+    After an observation it is only what is still to be done, then the tool that ends.
+    """
     ends = next((tool for tool in call.tools if split_name(tool.name)[-1:] == ("finish",)), call.tools[-1])
     mode = "auto" if len(call.messages) > 1 else "required"
     work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
@@ -83,7 +86,7 @@ def _choose_step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, 
 
 
 def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
-    """Thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
+    """Return thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
     about = find_topic(call)
     rng = seed.stream("fields")
     asked = Request(about.text, "", about)

@@ -238,10 +238,13 @@ class MinDepths:
             self._known = {key: 0 if depth == inf else depth for key, depth in self._known.items()}
 
     def find(self, schema: Json) -> float:
-        """0 for a plain value, 1 for an object or array of such; infinite if no instance ever ends."""
+        """Return how deep the values of a schema must be nested: 0 for a plain value, 1 for an object or array of such.
+
+        It is infinite if no instance ever ends.
+        """
         if not isinstance(schema, Mapping):
             return inf if schema is False else 0
-        return self._known.get(id(schema), 1)  # a meta-schema is no part
+        return self._known.get(id(schema), 1)  # a meta-schema is not a part of it
 
     def _measure_schema(self, schema: Schema) -> float:
         if "const" in schema or "enum" in schema:
@@ -395,7 +398,7 @@ class ValidationCost:
             raise UnsatisfiableError("it has too many alternatives for its unevaluated properties or items", "#")
 
     def estimate_compiling(self) -> float:
-        """What finding unevaluated properties and items costs the compiler: it writes out all that references reach."""
+        """Estimate what unevaluated properties and items cost the compiler: it writes out all that references reach."""
         unevaluated = (schema for schema in self.document.schemas if not _UNEVALUATED.isdisjoint(schema))
         return sum(self.estimate(schema, 1) for schema in unevaluated)
 

@@ -54,7 +54,7 @@ class Location(Struct, frozen=True):
         return self.hints[0] if self.hints and (self.depth or self.hints[0].isalpha()) else ""
 
     def extend(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
-        """Return the same after more rejections, and with more hints."""
+        """Return the location after more rejections, and with more hints."""
         if not rejections and not hints:
             return self
         return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections, self.owner)
@@ -114,7 +114,7 @@ class Attempt:
         return next((value for value in values.values() if self.fits(root, value)), None)
 
     def spend(self, steps: int) -> None:
-        """Raises WorkLimitError."""
+        """Take steps off the work that is left. Raises WorkLimitError if there is none."""
         self.work_left -= steps
         if self.work_left < 0:
             raise WorkLimitError
@@ -340,7 +340,7 @@ class Attempt:
         return self._evidence[key][1]
 
     def measure_evidence_within(self, shape: Shape | None) -> float:
-        """Return the same, also of objects in a list."""
+        """Return how much the prompt says of an object's properties, or of those of the objects in a list."""
         is_list = shape is not None and shape.has_items and not shape.names
         return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
@@ -474,7 +474,7 @@ class _ObjectMaker:
                 yield str(further)
 
     def _make_name(self, at: int, misses: int) -> str | None:
-        """Make the name of this number after so many in a row that could not be used."""
+        """Make the name number `at`, after `misses` names in a row that could not be used."""
         rng = self.attempt.stream(self.location, f"name {at}")
         shape = self.shape.name_shape
         patterns = self.shape.name_patterns
@@ -517,7 +517,7 @@ class _ArrayMaker:
         contained = self.shape.list_contained(_MAX_ITEMS)
         length = self._choose_length(wish.count or len(wish.items), len(contained))
         if len(contained) > length:
-            raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
+            raise UnsatisfiableError(f"more items are needed than the {self.most:,} that are allowed", "contains")
         containing = self._place_contained(contained, length)
         items: list[Json] = []
         for at in range(length):

@@ -94,7 +94,7 @@ class Shape:
 
     @lazy_property
     def likely_types(self) -> tuple[str, ...]:
-        """The same, but those first that other keywords imply if no part names any."""
+        """The allowed types; if no part names any, those that other keywords imply come first."""
         if any("type" in part for part in self.parts):
             return self.types
         keywords = {keyword for part in self.parts for keyword in part}
@@ -192,7 +192,7 @@ class Shape:
         return find_lower_limit(self.parts, keyword)
 
     def find_upper_limit(self, keyword: str) -> int | None:
-        """Return the strictest maximum of a keyword for sizes; None if there is none."""
+        """Return the strictest maximum of a keyword for sizes; None if no schema states one."""
         return find_upper_limit(self.parts, keyword)
 
     # Properties
@@ -305,7 +305,7 @@ class Shape:
         return max((len(_list_first_items(part)) for part in self.parts), default=0)
 
     def list_contained(self, most: int) -> Sequence[Json]:
-        """Return the schemas of `contains`, each as often as an item must meet it, and not many more than so many."""
+        """Return the schemas of `contains`, each as often as an item must meet it; not many more than `most`."""
         return [
             part["contains"]
             for part in self.parts
@@ -412,7 +412,7 @@ class CompiledSchema:
 
     @lazy_property
     def resolved(self) -> "CompiledSchema | None":
-        """The same schema without `not`, `oneOf` and `if`, and without hints; None if that takes too much."""
+        """The schema without `not`, `oneOf` and `if`, and without hints; None if that takes too much."""
         written = self.document.resolve_exclusions()
         return None if written is None else CompiledSchema(SchemaDocument(written))
 
@@ -468,7 +468,7 @@ def compile_schema(schema: Json) -> CompiledSchema:
 
 
 def _weigh(cached: Mapping[bytes, CompiledSchema]) -> int:
-    """Bytes of the schemas; patterns and shapes count by the memory that they take."""
+    """Return the bytes of the schemas; patterns and shapes count by the memory that they take."""
     return sum(len(key) + 8 * compiled.document.pattern_work + 100 * compiled.size for key, compiled in cached.items())
 
 

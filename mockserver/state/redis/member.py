@@ -201,7 +201,7 @@ class Member:
         return found
 
     async def find_kept(self) -> set[str]:
-        """Return the namespaces of which anything is kept."""
+        """Return the namespaces that anything is kept for."""
         found = set[str]()
         cursor = b"0"
         front = f"{self.client.prefix}:"

@@ -47,7 +47,14 @@ def list_options(fault: type[Any]) -> tuple[Option, ...]:
     hints = get_type_hints(fault, include_extras=True)
     stated = [(each, settable) for each in fields(fault) for settable in get_args(hints[each.name])[1:]]
     return tuple(
-        Option(each.name, each.name.rstrip("_"), settable.kind, settable.about, each.default, settable.among)
+        Option(
+            each.name,
+            each.name.rstrip("_"),
+            kind=settable.kind,
+            about=settable.about,
+            default=each.default,
+            among=settable.among,
+        )
         for each, settable in stated
         if isinstance(settable, Settable)
     )

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -60,6 +60,13 @@ class PlainMessages(tuple[Message, ...]):
     __slots__ = ()
 
 
+class Grammar(NamedTuple):
+    """What the input of a custom tool must be: `syntax` is lark or regex."""
+
+    syntax: str
+    definition: str
+
+
 class Tool(Struct, frozen=True, gc=False):
     """An offered tool; `parameters` is a JSON Schema, or None if it takes nothing."""
 
@@ -68,7 +75,7 @@ class Tool(Struct, frozen=True, gc=False):
     parameters: Json = None
     kind: str = "function"  # or "custom", which takes free text, or the type of a hosted tool
     strict: bool = False
-    grammar: tuple[str, str] | None = None  # of a custom tool's input: syntax (lark or regex) and definition
+    grammar: Grammar | None = None  # of the input of a custom tool
     options: Mapping[str, Json] = {}  # how the client configures a hosted tool
     namespace: str = ""  # groups it with others; names are unique within it
 
@@ -149,15 +156,22 @@ class Page(Struct, frozen=True):
 FIRST_PAGE = Page()
 
 
+class ServerTool(NamedTuple):
+    """A tool of an MCP server, by the server's label; an empty name stands for any of its tools."""
+
+    label: str
+    name: str = ""
+
+
 class ToolChoice(Struct, frozen=True, gc=False):
     """The tool choice: `mode` is none, auto, required or named; `names` are the allowed tools.
 
-    `servers` holds pairs of an MCP server label and a tool name (empty: any tool); no pairs: all servers.
+    `servers` are the allowed tools of MCP servers; without any, all tools of all servers are allowed.
     """
 
     mode: str
     names: tuple[str, ...] = ()
-    servers: tuple[tuple[str, str], ...] = ()
+    servers: tuple[ServerTool, ...] = ()
 
     def allows(self, tool: Tool) -> bool:
         return not self.names or tool.name in self.names or tool.full_name in self.names
@@ -453,7 +467,9 @@ _EMPTY = blake2b(digest_size=16)
 
 
 _read_text = attrgetter("text")
-_NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one
+_NAMED = 1  # tokens
+_TOOLS = 9
+_SHARED = 4  # as tools share the system message, if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
@@ -491,7 +507,7 @@ def _declare_function(tool: Tool) -> Iterator[str]:
     if tool.description:
         yield f"// {tool.description}"
     if tool.grammar is not None:
-        yield from (f"// {line}" for line in tool.grammar[1].splitlines())
+        yield from (f"// {line}" for line in tool.grammar.definition.splitlines())
     properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
     if tool.kind == "custom":
         yield f"type {tool.name} = (_: string) => any;"

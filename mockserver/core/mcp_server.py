@@ -116,9 +116,13 @@ class McpServer(Struct, frozen=True):
         gone = change.removed
         return replace(
             self,
-            tools=_merge(self.tools, change.tools, gone.get("tools", _NOTHING), lambda tool: tool.name),
-            resources=_merge(self.resources, change.resources, gone.get("resources", _NOTHING), lambda each: each.uri),
-            prompts=_merge(self.prompts, change.prompts, gone.get("prompts", _NOTHING), lambda prompt: prompt.name),
+            tools=_merge(self.tools, change.tools, removed=gone.get("tools", _NOTHING), name=lambda tool: tool.name),
+            resources=_merge(
+                self.resources, change.resources, removed=gone.get("resources", _NOTHING), name=lambda each: each.uri
+            ),
+            prompts=_merge(
+                self.prompts, change.prompts, removed=gone.get("prompts", _NOTHING), name=lambda prompt: prompt.name
+            ),
         )
 
     def defines(self, request: "McpRequest") -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,12 +91,19 @@ class Timing(Struct, frozen=True):
 UNTIMED = Timing()
 
 
+class ModelLimits(NamedTuple):
+    """How many tokens a model takes and gives; None: unknown."""
+
+    context: int | None = None
+    answer: int | None = None
+
+
 class Models(Struct, frozen=True):
     """The models that exist, or the requested one; each dialect has its own shape for them."""
 
     names: tuple[str, ...]
     created: int
-    limits: tuple[tuple[int | None, int | None], ...] = ()  # of each: context window, longest answer; None: unknown
+    limits: tuple[ModelLimits, ...] = ()  # of each
 
 
 class Artifact(Struct, frozen=True):
@@ -277,12 +284,14 @@ class Choice(Struct, frozen=True, dict=True):
                 made = part.call
                 if name[0] == "{":
                     name = name.replace(TOOL_NAME, made.name, 1)
-                use = ToolCall(name, made.name, made.arguments, made.kind, made.namespace)
+                use = ToolCall(name, made.name, arguments=made.arguments, kind=made.kind, namespace=made.namespace)
                 part = ToolUse(use, part.chunks, part.tokens)
             parts.append(part)
         if not is_signed:
             return self
-        signed = Choice(tuple(parts), self.finish, self.safety, self.logprobs, self.echo, self.stop)
+        signed = Choice(
+            tuple(parts), self.finish, safety=self.safety, logprobs=self.logprobs, echo=self.echo, stop=self.stop
+        )
         vars(signed)["unsigned"] = self
         return signed
 

@@ -1,7 +1,7 @@
 """What is remembered between requests, in memory or in a shared state: counters, and values such as kept answers."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 Value = TypeVar("Value")
 
@@ -56,6 +56,13 @@ STATE = "state"  # the key of a scenario's state
 START = "start"  # the state in which every scenario begins
 
 
+class Versioned(NamedTuple, Generic[Value]):
+    """A value with the number of its version, which each change raises."""
+
+    value: Value
+    version: int
+
+
 class ValueStore(Protocol[Value]):
     """Bounded storage for each namespace: the oldest values are evicted first. Each method is one atomic step."""
 
@@ -67,7 +74,7 @@ class ValueStore(Protocol[Value]):
     def bounds_files(self) -> str:
         """The setting that bounds the files that are kept."""
 
-    async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
+    async def get(self, namespace: str, key: str) -> Versioned[Value] | None:
         """Return the value and its version, or None."""
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> Awaitable[None] | None:
@@ -76,7 +83,7 @@ class ValueStore(Protocol[Value]):
         It is kept once what this returns, if anything, was awaited.
         """
 
-    async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
+    async def change(self, namespace: str, key: str, value: Versioned[Value], *, size: int) -> bool:
         """Replace a value of this version; return False if it has another version by now, or is gone."""
 
     async def list_values(self, namespace: str) -> tuple[Value, ...]:

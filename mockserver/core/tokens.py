@@ -273,7 +273,8 @@ def _match_tokens(text: str) -> tuple[str, ...]:
 
 def _count_in_part(text: str, start: int, end: int) -> int:
     """Return how many tokens are found from one place of a text to another, where it may lie within a word."""
-    tokens, (first, *words) = _make_token_pattern(is_ascii=text.isascii()).findall, text[start:end].split(" ")
+    tokens = _make_token_pattern(is_ascii=text.isascii()).findall
+    first, *words = text[start:end].split(" ")
     with suppress(KeyError):
         if not first[-1:].isspace():
             return len(tokens(text, start, start + len(first))) + sum(map(_in_word, words))

@@ -27,7 +27,7 @@ from mockserver.core.plan import (
     Timing,
     ToolUse,
 )
-from mockserver.core.state import ValueStore
+from mockserver.core.state import ValueStore, Versioned
 from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
@@ -113,7 +113,9 @@ class Memory(Struct, frozen=True):
             if isinstance(now, Failure):
                 return now
             kept = now.kept
-            if kept is None or await self.store.change(call.http.namespace, key, (kept, version), size=kept.size):
+            if kept is None or await self.store.change(
+                call.http.namespace, key, Versioned(kept, version), size=kept.size
+            ):
                 return now.seen
         return None
 
@@ -139,12 +141,12 @@ class Memory(Struct, frozen=True):
                 names.append(kept.made_model)
             elif (found := await self.store.get(namespace, kept.key)) is not None:
                 without = replace(kept, model="")
-                await self.store.change(namespace, kept.key, (without, found[1]), size=without.size)
+                await self.store.change(namespace, kept.key, Versioned(without, found.version), size=without.size)
         return names
 
     async def _find(self, call: Call, operation: str, name: str) -> Kept | None:
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))
-        return None if found is None else found[0]
+        return None if found is None else found.value
 
     async def _list(self, call: Call, made_by: str) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.state import ValueStore
+from mockserver.core.state import ValueStore, Versioned
 from mockserver.kinds.kind import OperationKind, ThenKey
 from mockserver.media.large_data import hash_data
 
@@ -161,7 +161,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         """Return an object by its id, also one that is gone; None if it was never made."""
         key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)
         found = await self.store.get(self._namespace, key)
-        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
+        return found.value if found is not None and isinstance(found.value, KeptObject) else None
 
     async def list(self, made_by: str, owner: str = "") -> Sequence[KeptObject]:
         """Return all objects of a kind and owner that are not gone, oldest first."""
@@ -191,7 +191,7 @@ class Objects(Struct, frozen=True, kw_only=True):
             after = change(before)
             if after is before:
                 return ObjectChange(before, after)
-            if await self.store.change(self._namespace, kept.key, (after, version), size=after.size):
+            if await self.store.change(self._namespace, kept.key, Versioned(after, version), size=after.size):
                 return ObjectChange(before, after)
         return ObjectChange(kept, change(kept))
 

@@ -103,7 +103,15 @@ def find_wave(data: bytes, total: int | None = None) -> Wave | None:
             name, size = unpack_from("<4sI", data, at)
             if name == b"fmt ":
                 code, channels, rate, bytes_a_second, _, bits = unpack_from("<HHIIHH", data, at + 8)
-                wave = Wave(b"", 0, bytes_a_second or 2 * RATE, code, channels, rate, bits)
+                wave = Wave(
+                    b"",
+                    0,
+                    bytes_a_second=bytes_a_second or 2 * RATE,
+                    code=code,
+                    channels=channels,
+                    rate=rate,
+                    bits=bits,
+                )
             if name == b"data":
                 length = min(size, (total or len(data)) - at - 8)
                 return replace(wave, samples=data[at + 8 : at + 8 + size], length=length)

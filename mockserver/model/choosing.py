@@ -215,7 +215,8 @@ def _make_name_pattern(name: str) -> str:
 def list_properties(tool: Tool) -> Mapping[str, Json]:
     """Return the schemas of a tool's parameters by name, each with the definition that it refers to."""
     whole = tool.parameters if isinstance(tool.parameters, Mapping) else {}
-    properties, known = whole.get("properties"), whole.get("$defs")
+    properties = whole.get("properties")
+    known = whole.get("$defs")
     if not isinstance(properties, Mapping) or not isinstance(known, Mapping):
         return properties if isinstance(properties, Mapping) else {}
 
@@ -508,13 +509,13 @@ def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
     asked = list[list[Tool]]()
     for before, clause in pairwise((sentence[0], *sentence)):
         named = [] if clause.idle else sorted(offers.find_named(clause.text), key=lambda each: each[0])
-        asked.append([tool for _, tool in named] or _find_described(clause, offers, sentence[0], before))
+        asked.append([tool for _, tool in named] or _find_described(clause, offers, head=sentence[0], before=before))
     joined = " , ".join(clause.text for clause in sentence)
     if len(asked) > 1 and not any(asked) and len(joined) <= _LONGEST_SENTENCE:
         idle = any(clause.idle for clause in sentence)
         written = " , ".join(clause.written for clause in sentence)
         whole = replace(sentence[0], text=joined, written=written, idle=idle)
-        asked[0] = _find_described(whole, offers, whole, whole)
+        asked[0] = _find_described(whole, offers, head=whole, before=whole)
     return asked
 
 

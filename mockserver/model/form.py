@@ -52,7 +52,7 @@ def write_list(request: Request, rng: Random) -> str | None:
     made = [capitalize(f"{key}: {value}" if key else value) for key, value in request.facts]
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     noun = counted["noun"].lower() if counted and not made else ""
-    items = (made + _make_items(noun, number, about, rng)[: max(0, number - len(made))])[:number]
+    items = (made + _make_items(noun, number, about=about, rng=rng)[: max(0, number - len(made))])[:number]
     if separated := _SEPARATED.search(order):
         in_row = separated["commas"] or separated["comma"]
         return ", ".join(item.partition(":")[0] for item in items) if in_row else "\n".join(items)
@@ -188,7 +188,9 @@ def find_closing(call: Call) -> Closing:
                 messages[at] = replace(messages[at], text=messages[at].text.replace(sentence, " "))
     if not found:
         return Closing(call)
-    (order, by_user), last, call = found[-1], messages[-1], replace(call, messages=tuple(messages))
+    order, by_user = found[-1]
+    last = messages[-1]
+    call = replace(call, messages=tuple(messages))
     approves = not order["ending"] and _APPROVING.search(order[0]) is not None
     if approves and not call.turn and "feedback" in order[0]:
         return Closing(call)
@@ -350,7 +352,7 @@ def find_form(text: str) -> Described | None:
     if (cue := _SHOWING.search(text)) and (shown := _ELEMENTS.match(text, cue.end())):
         notes = {leaf["name"]: " ".join(leaf["note"].split()) for leaf in _LEAF.finditer(shown[0])}
         blank = _LEAF.sub(r"<\g<name>>\0</\g<name>>", shown[0].strip())
-        return _describe(blank, [*notes], text[: cue.start()] + text[shown.end() :], notes)
+        return _describe(blank, [*notes], text=text[: cue.start()] + text[shown.end() :], notes=notes)
     found = _FORM.search(text)
     form = next(filter(None, found.groups()), "").rstrip(" .") if found else ""
     if found is None or "://" in form:

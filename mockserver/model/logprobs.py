@@ -11,7 +11,7 @@ from mockserver.core.tokens import APPROX, Tokenizer
 
 def make_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
     """Return one for each token, with up to `top` alternatives, the token itself first."""
-    return tuple(draw_logprobs(tokens, rng, top, tokenizer))
+    return tuple(draw_logprobs(tokens, rng, top=top, tokenizer=tokenizer))
 
 
 def draw_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:

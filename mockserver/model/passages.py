@@ -94,7 +94,7 @@ def write_prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
     found = find_passage(call, about)
     if found:
         return DraftChoice((Text(found),))
-    text, tokens = write_text_on(about, call, rng, {})
+    text, tokens = write_text_on(about, call, rng=rng, options={})
     return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
 
 

@@ -81,7 +81,15 @@ def _make_topic(text: str, spoken: str, language: str) -> Topic:
     words = (
         tuple(subject.split(" and ")) if kind == "state" and subject else list_content_words(subject or request, spoken)
     )
-    return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
+    return Topic(
+        text,
+        language,
+        kind=kind,
+        subject=subject[:_MAX_SUBJECT],
+        act=act[:_MAX_SUBJECT],
+        said=request.rstrip(SIGNS),
+        words=words,
+    )
 
 
 class _Question(NamedTuple):
@@ -337,7 +345,7 @@ Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
 def write_prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Write prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
     about = find_topic(call)
-    text, tokens = write_text_on(about, call, seed.stream("prose"), options)
+    text, tokens = write_text_on(about, call, rng=seed.stream("prose"), options=options)
     if call.prompts or about.language != ENGLISH:
         return _draft(find_separator_after_prompt(call) + text)
     return DraftChoice((Text(text),), tokens=tokens)
@@ -348,7 +356,7 @@ def write_lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftCho
     rng = seed.stream("lorem")
     tokens = _choose_length(call, rng, options)
     latin = ((draw_sentence(rng, "la"), 0) for _ in repeat(None))
-    text, _ = _keep_within_limit(*_write_paragraphs(latin, rng, " ", tokens), call, options)
+    text, _ = _keep_within_limit(*_write_paragraphs(latin, rng, between=" ", tokens=tokens), call, options)
     return _draft(find_separator_after_prompt(call) + text)
 
 
@@ -420,7 +428,7 @@ def write_text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, J
         about = replace(about, subject="")
         begin = "endings" if call.prompts[0].text.rstrip()[-1:].isalnum() else "middles"
     spoken = Speaker(about, rng).write_sentences(begin)
-    return _keep_within_limit(*_write_paragraphs(spoken, rng, find_blank(about), wanted), call, options)
+    return _keep_within_limit(*_write_paragraphs(spoken, rng, between=find_blank(about), tokens=wanted), call, options)
 
 
 def find_separator_after_prompt(call: Call) -> str:

@@ -91,11 +91,13 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     about = asked.topic
     results = asked.found or None
     if "tokens" in options or call.options.ignore_eos:
-        return _draft(results or find_separator_after_prompt(call) + write_text_on(about, call, rng, options)[0])
+        return _draft(
+            results or find_separator_after_prompt(call) + write_text_on(about, call, rng=rng, options=options)[0]
+        )
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng, options)[0]
+    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng=rng, options=options)[0]
     return _draft(end.close(find_separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 
@@ -103,7 +105,11 @@ def _read_request(call: Call) -> Request:
     about = find_topic(call)
     results = describe_results(call)
     return Request(
-        about.text, cut_excerpt(_find_ruling_text(call)), about, list_facts(call) if results else (), results or ""
+        about.text,
+        cut_excerpt(_find_ruling_text(call)),
+        topic=about,
+        facts=list_facts(call) if results else (),
+        found=results or "",
     )
 
 
@@ -113,7 +119,7 @@ def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
     if requested is None and (found := find_shape(call.last_user, call.system, json_anyway=True)) is not None:
         return _draft(compact(_fill_shape(found, call, seed)))
     try:
-        return _draft(compact(_fill(requested, call, seed, call.last_user)))
+        return _draft(compact(_fill(requested, call, seed=seed, said=call.last_user)))
     except Failure:
         if not call.options.lenient_schema:
             raise
@@ -122,7 +128,7 @@ def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 def write_option(call: Call, seed: Seed, options: Options) -> DraftChoice:
     """Write one of the values of the request's schema, bare: `red`, not `"red"`."""
-    value = _fill(call.options.schema, call, seed, call.last_user)
+    value = _fill(call.options.schema, call, seed=seed, said=call.last_user)
     return _draft(value if isinstance(value, str) else compact(value))
 
 
@@ -183,7 +189,7 @@ def _list_orders(call: Call) -> list[str]:
 def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
     """Return what a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
-        return _fill(found.schema, call, seed, found.rest)
+        return _fill(found.schema, call, seed=seed, said=found.rest)
     return _make_object(call, seed.stream("json"))
 
 
@@ -200,7 +206,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     if is_settled := bool(results or _DONE.search(said)):
         stated |= find_endings(schema)
     spoken = replace(find_mentions(*results, said).add_stated(stated), is_settled=is_settled)
-    return fill_schema(schema, seed.branch("schema"), spoken, f"{rules}\n{said}")
+    return fill_schema(schema, seed.branch("schema"), said=spoken, prompt=f"{rules}\n{said}")
 
 
 def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:

@@ -67,34 +67,34 @@ def read_loosely(text: str, start: int) -> FoundValue | None:
     Bare words, with a comment after them, are texts: `{name: string // in full}`.
     """
     with suppress(ValueError, IndexError):
-        value, end = _parse_value(text[: start + LONGEST_OBJECT], start, 0)
-        return FoundValue(value, start, end)
+        return _parse_value(text[: start + LONGEST_OBJECT], start, level=0)
     return None
 
 
-def _parse_value(text: str, at: int, level: int) -> tuple[Json, int]:
+def _parse_value(text: str, at: int, *, level: int) -> FoundValue:
     if text[at] in "{[" and level < DEEPEST:
-        value, end = _parse_members(text, at, level)
-        return ([value], end + 2) if text.startswith("[]", end) else (value, end)
+        inner = _parse_members(text, at, level=level)
+        return FoundValue([inner.value], at, inner.end + 2) if text.startswith("[]", inner.end) else inner
     if (found := _GENERIC.match(text, at)) and level < DEEPEST and text[found.end()] == "{":
-        value, end = _parse_value(text, found.end(), level + 1)
-        return (value if found[1].lower() == "optional" else [value]), end + 1
+        inner = _parse_value(text, found.end(), level=level + 1)
+        return FoundValue(inner.value if found[1].lower() == "optional" else [inner.value], at, inner.end + 1)
     if found := _QUOTED.match(text, at):
-        return found[0][1:-1], found.end()
+        return FoundValue(found[0][1:-1], at, found.end())
     if found := _LINE.match(text, at):  # with quotes inside, or none at its end
-        return found[1], found.end()
+        return FoundValue(found[1], at, found.end())
     found = _BARE.match(text, at)
     if found is None:
         raise ValueError("no value")
     word = found[0].strip()
-    return _CONSTANTS.get(word, loads(word) if _JSON_NUMBER.fullmatch(word) else word), found.end()
+    value = _CONSTANTS.get(word, loads(word) if _JSON_NUMBER.fullmatch(word) else word)
+    return FoundValue(value, at, found.end())
 
 
-def _parse_members(text: str, at: int, level: int) -> tuple[Json, int]:
+def _parse_members(text: str, start: int, *, level: int) -> FoundValue:
     named: dict[str, Json] = {}
     listed: list[Json] = []
-    is_object = text[at] == "{"
-    at = _skip(text, at + 1)
+    is_object = text[start] == "{"
+    at = _skip(text, start + 1)
     while text[at] != ("}" if is_object else "]"):
         value: Json = None
         key = _KEY.match(text, at) if is_object else None
@@ -103,13 +103,15 @@ def _parse_members(text: str, at: int, level: int) -> tuple[Json, int]:
         if key:
             at = key.end()
         if key is None or key[2]:
-            value, at = _parse_value(text, at, level + 1)
+            inner = _parse_value(text, at, level=level + 1)
+            value = inner.value
+            at = inner.end
         if key:
             named[key[1].strip("\"'`")] = value
         else:
             listed.append(value)
         at = _skip(text, at)
-    return (named if is_object else listed), at + 1
+    return FoundValue(named if is_object else listed, start, at + 1)
 
 
 def _skip(text: str, at: int) -> int:
@@ -191,11 +193,12 @@ def add_stated_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
     for key in ("properties", "$defs", "definitions"):
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {
-                name: add_stated_bounds(_add_told(each, name, text, inner), text, levels - 1)
+                name: add_stated_bounds(_add_told(each, name, text=text, siblings=inner), text, levels - 1)
                 for name, each in inner.items()
             }
     told |= {key: add_stated_bounds(schema[key], text, levels - 1) for key in ("items",) if key in schema}
-    said, kind = schema.get("description"), schema.get("type")
+    said = schema.get("description")
+    kind = schema.get("type")
     if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
         return told
     if kind in ("integer", "number") and (found := _TOLD_RANGE.search(said)):
@@ -282,7 +285,9 @@ def guess_shape(name: str) -> dict[str, Json]:
     return make_list_schema({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
 
 
-LONGEST_OBJECT, MOST_KEYS, DEEPEST = 8_000, 30, 12  # characters; keys of a shape; levels
+LONGEST_OBJECT = 8_000  # characters
+MOST_KEYS = 30  # of a shape
+DEEPEST = 12  # levels
 _MOST_TRIES = 48  # objects that are looked for in a text
 _OPENING = compile_lazily(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
 _GENERIC = compile_lazily(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")

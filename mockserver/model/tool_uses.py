@@ -137,7 +137,9 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
     return sorted(places, key=places.__getitem__)
 
 
-_LONGEST_END, _LONGEST_HINT, _MOST_RULING = 20_000, 900, 3  # characters; messages
+_LONGEST_END = 20_000  # characters
+_LONGEST_HINT = 900
+_MOST_RULING = 3  # messages
 _MOST_SENTENCES = 2_000
 _MOST_NAMED = 100  # tools that sentences name
 _MOST_ORDERS = 64  # tools that are always called
@@ -222,7 +224,11 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     Raises Failure if its schema is unusable; if `lenient`, the call then has no arguments.
     """
     if tool.kind == "custom":
-        return ToolUse(ToolCall("", tool.name, write_free_text(tool, said, seed), "custom", tool.namespace))
+        return ToolUse(
+            ToolCall(
+                "", tool.name, arguments=write_free_text(tool, said, seed), kind="custom", namespace=tool.namespace
+            )
+        )
     said = replace(said, sparse=True) if said.text else said
     drawn = seed.branch("arguments", tool.name)
     try:
@@ -287,7 +293,7 @@ def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iter
     for at, each in enumerate(pending):
         if stage not in (None, each.stage):
             return
-        use = _use(call, each, seed, at)
+        use = _use(call, each, seed=seed, at=at)
         if isinstance(use, ToolUse):
             own = (old for old in made if old.name == use.call.name)
             if find_earlier_call(call, each, use.call) or any(
@@ -303,7 +309,7 @@ def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iter
 def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | None:
     seed = seed.branch("call", str(at)) if at else seed
     if pending.tool.kind not in CLIENT_KINDS:
-        return make_hosted_use(pending.tool, call, seed, pending.said.text)
+        return make_hosted_use(pending.tool, call, seed=seed, said=pending.said.text)
     stated = choose_values(call, pending.tool.parameters, pending.tool.description)
     context = "\n".join((*list_result_texts(call), call.system))
     stated |= write_code_values(list_properties(pending.tool), pending.said.text, context)
@@ -325,7 +331,7 @@ def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[U
     ending = {tool.name for tool in find_ending_tools(offered)}
     for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
         candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
-        uses = ((each, _use(call, each, seed, at)) for at, each in enumerate(candidates))
+        uses = ((each, _use(call, each, seed=seed, at=at)) for at, each in enumerate(candidates))
         made = [(each, use) for each, use in uses if use is not None]
         new = (use for each, use in made if isinstance(use, Item) or not find_earlier_call(call, each, use.call))
         for use in (*new, *(use for _, use in made)):
@@ -419,7 +425,7 @@ def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, 
     ordered = read_instructions(call, tools)
     free = tuple(tool for tool in tools if tool.name not in ordered.never)
     asked = _find_wanted(call, free, ordered)
-    staged = _add_ordered(asked, ordered, tools, call.last_user)
+    staged = _add_ordered(asked, ordered, tools=tools, text=call.last_user)
     stages = accumulate(request.later for request in staged)
     pending = [
         each

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple
 
 from mockserver.core.rates import Admission, Draw, Limits
 from mockserver.core.seed import monotonic
-from mockserver.core.state import START, STATE, Precondition, Value
+from mockserver.core.state import START, STATE, Precondition, Value, Versioned
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace
@@ -212,7 +212,7 @@ class _Space(Generic[Value]):
         self.size += size - before.size
         self.on_disk += on_disk - before.on_disk
         self.versions += 1
-        self.entries[key] = _Entry(value, self.versions, size, on_disk)
+        self.entries[key] = _Entry(value, self.versions, size=size, on_disk=on_disk)
 
     def drop(self, key: str) -> None:
         entry = self.entries.pop(key)
@@ -220,7 +220,7 @@ class _Space(Generic[Value]):
         self.on_disk -= entry.on_disk
 
 
-_NO_ENTRY: _Entry[Any] = _Entry(None, 0, 0, 0)
+_NO_ENTRY: _Entry[Any] = _Entry(None, 0, size=0, on_disk=0)
 
 
 class MemoryValueStore(Generic[Value]):
@@ -251,9 +251,9 @@ class MemoryValueStore(Generic[Value]):
     def bounds_files(self) -> str:
         return "stored_files"
 
-    async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
+    async def get(self, namespace: str, key: str) -> Versioned[Value] | None:
         entry = self._find_space(namespace).entries.get(key) if namespace in self._spaces else None
-        return None if entry is None else (entry.value, entry.version)
+        return None if entry is None else Versioned(entry.value, entry.version)
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         space = self._find_space(namespace)
@@ -262,16 +262,16 @@ class MemoryValueStore(Generic[Value]):
         if key in space.entries:  # the newest is the last
             space.drop(key)
         if size <= self._size and on_disk <= self._disk:
-            space.add(key, value, size, on_disk)
+            space.add(key, value, size=size, on_disk=on_disk)
         self._keep_within(space, *before)
 
-    async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
+    async def change(self, namespace: str, key: str, value: Versioned[Value], *, size: int) -> bool:
         found = await self.get(namespace, key)
-        if found is None or found[1] != value[1]:
+        if found is None or found.version != value.version:
             return False
         space = self._find_space(namespace)
         before = space.size, space.on_disk
-        space.add(key, value[0], size, self._measure(value[0]))
+        space.add(key, value.value, size=size, on_disk=self._measure(value.value))
         self._keep_within(space, *before)
         return True
 

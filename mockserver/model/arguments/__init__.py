@@ -64,7 +64,7 @@ class Mentions(Struct, frozen=True):
         properties = _take_first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(properties, required, owner)
-        ranked = rank_candidates(self.text, self.found, props, props)
+        ranked = rank_candidates(self.text, self.found, props=props, among=props)
         assign(assignment, ranked, props)
         later = tuple(other._add_more(properties, assignment) for other in self.later)
         missing = tuple(prop for prop in props if prop.required and prop.name not in assignment.given)
@@ -82,7 +82,7 @@ class Mentions(Struct, frozen=True):
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(rest)
-        ranked = rank_candidates(self.text, self.found, props, read_properties(properties))
+        ranked = rank_candidates(self.text, self.found, props=props, among=read_properties(properties))
         assign(own, ranked, props)
         for match in ranked:  # of a text that is but one value, weaker evidence is enough
             first = match.mentions[0]
@@ -100,7 +100,8 @@ class Mentions(Struct, frozen=True):
         """Add values for properties by their names, as if the text ended with them."""
         end = len(self.text)
         stated = (
-            Mention("member", value, end + at, end + at + 1, key=key) for at, (key, value) in enumerate(values.items())
+            Mention("member", value, start=end + at, end=end + at + 1, key=key)
+            for at, (key, value) in enumerate(values.items())
         )
         found = (*self.found, *stated)
         return replace(self, text=self.text or " ", found=found) if values else self
@@ -234,7 +235,10 @@ def _list_json_objects(found: Sequence[Mention], properties: Mapping[str, Json])
     values = [(at, each) for at, value in fragments for each in (value if isinstance(value, list) else [value])]
     objects = [(at, each) for at, each in values if isinstance(each, dict) and not properties.keys().isdisjoint(each)]
     return [
-        tuple(Mention("member", inner, at, at + 1, key=key) for at, (key, inner) in enumerate(each.items(), start))
+        tuple(
+            Mention("member", inner, start=at, end=at + 1, key=key)
+            for at, (key, inner) in enumerate(each.items(), start)
+        )
         for start, each in objects[: _MOST_SETS * (len(objects) > 1)]
     ]
 

@@ -200,7 +200,7 @@ def rank_candidates(
     if not spend(len(props) * len(looked_at)):
         return ()
     heads = frozenset(word for prop in among or props for word in prop.words if len(word) > 1) - UNTOLD
-    every = (match for prop in props for match in _find_candidates(text, looked_at, prop, heads))
+    every = (match for prop in props for match in _find_candidates(text, looked_at, prop=prop, heads=heads))
     return sorted(every, key=lambda match: match.rank)
 
 
@@ -239,7 +239,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
         return None
     if find_singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
-        return Mention("words", " ".join(words[1:]), mention.start + len(words[0]) + 1, mention.end)
+        return Mention("words", " ".join(words[1:]), start=mention.start + len(words[0]) + 1, end=mention.end)
     if all(weigh_word(word) <= _FAINT for word in map(str.lower, words[:-1])):  # "my current location" names none
         return None
     announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
@@ -247,7 +247,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
         return None
     end = mention.end - len(words[-1]) - 1
     is_named = find_singular(words[-1]) == prop.words[-1]
-    return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
+    return Mention("words", " ".join(words[:-1]), start=mention.start, end=end) if is_named else None
 
 
 def orders_to_invent(text: str) -> bool:
@@ -299,7 +299,7 @@ def find_choices(text: str, prop: Property) -> Iterator[Scored]:
     for choice in prop.choices[:_MOST_CHOICES]:
         for points, (start, end) in _find_choice(text, choice) if isinstance(choice, str) and choice else ():
             denied = _DENIED.search(text[max(0, start - 20) : start])
-            yield points - (40 if denied else 0), Mention("choice", choice, start, end)
+            yield points - (40 if denied else 0), Mention("choice", choice, start=start, end=end)
 
 
 def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -367,15 +367,18 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
             lines = [*_BULLETS.finditer(text)][:_MOST_ITEMS]
             if len(lines) > 1:
                 yield Candidate(
-                    80, prop, tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines), True
+                    80,
+                    prop,
+                    mentions=tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines),
+                    is_list=True,
                 )
             any_list = prop.name == WHOLE or orders_one_list(text)
             count = find_count_of_items(text, found, () if any_list else prop.words[-1:])
             if count is not None and count.value > 1:  # "three colours" says how many there are, not which
                 scored = [pair for pair in scored if not pair[1].overlaps(count)]
-                yield from (each for each in _group_items(text, scored, prop, item) if len(each.mentions) > 1)
+                yield from (each for each in _group_items(text, scored, prop=prop, item=item) if len(each.mentions) > 1)
                 return
-    yield from _group_items(text, scored, prop, item)
+    yield from _group_items(text, scored, prop=prop, item=item)
 
 
 def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
@@ -415,7 +418,7 @@ def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[s
                 end = end + 1 + len(word)
                 one = find_singular(word.lower())
                 if any(_is_form(one, noun) for noun in nouns) or (not nouns and one != word.lower()):
-                    return Mention("count", mention.value, mention.start, end)
+                    return Mention("count", mention.value, start=mention.start, end=end)
     return None
 
 

@@ -98,7 +98,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         schema=flat,
         types=types,
         words=words,
-        semantic_type=_find_semantic_type(flat, types, (*_list_named(owner), *words), described),
+        semantic_type=_find_semantic_type(flat, types, words=(*_list_named(owner), *words), described=described),
         role=next(filter(None, map(roles.get, words)), ""),
         choices=_list_choices(flat),
         hints=frozenset(_find_hints(described)),

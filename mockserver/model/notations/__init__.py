@@ -27,7 +27,8 @@ from mockserver.model.shapes import find_objects, infer_shape, read_loosely
 from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import RULING, cut_excerpt
 
-MAX_PROMPT, MAX_TOOLS = 50_000, 50  # characters of a prompt; tools and places that are looked at
+MAX_PROMPT = 50_000  # characters
+MAX_TOOLS = 50  # tools and places that are looked at
 
 
 class TextAgent(Struct, frozen=True):

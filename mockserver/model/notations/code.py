@@ -54,7 +54,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     messages = [each for each in call.messages if each.role != "user" or not _GOING_ON.fullmatch(each.text)]
     request, steps = read_steps(replace(call, messages=tuple(messages)), read_calls, _HEADED)
     steps = [replace(step, seen=_NOISE.sub("", step.seen).strip()) for step in steps]
-    return TextAgent(make_agent_call(call, request, tools, steps), block.write_calls, block.write_answer)
+    return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), block.write_calls, block.write_answer)
 
 
 def _read_block(prompt: str, end: str) -> Block | None:
@@ -62,7 +62,9 @@ def _read_block(prompt: str, end: str) -> Block | None:
     for called in reversed([*re.finditer(rf"(?m)^[ \t]*(?:return )?{re.escape(end)}\(", prompt)][-MAX_TOOLS:]):
         openings = [*_OPENING.finditer(prompt, max(0, called.start() - 2000), called.start())]
         if openings and (closing := _CLOSING.search(prompt, called.end())):
-            return Block("Thought:" in prompt[: openings[-1].start()][-800:], openings[-1][1], closing[1], end)
+            return Block(
+                "Thought:" in prompt[: openings[-1].start()][-800:], openings[-1][1], closing=closing[1], end=end
+            )
     return None
 
 

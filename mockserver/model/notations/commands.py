@@ -41,7 +41,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
         return None
     commands = Commands(shown[1], last[1])
     request, steps = read_steps(call, commands.read_calls)
-    asked = make_agent_call(call, cut_manual(request), (_TOOL,), steps)
+    asked = make_agent_call(call, cut_manual(request), tools=(_TOOL,), steps=steps)
     if not steps:
         asked = replace(asked, tool_choice=ToolChoice("required"))
     return TextAgent(asked, commands.write_calls, commands.write_answer)

@@ -47,7 +47,9 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     work = [tool for tool in tools if tool != ending]
     elements = Elements(work, ending)
     request, steps = read_steps(call, elements.read_calls, _TASK)
-    return TextAgent(make_agent_call(call, request, work, steps), elements.write_calls, elements.write_answer)
+    return TextAgent(
+        make_agent_call(call, request, tools=work, steps=steps), elements.write_calls, elements.write_answer
+    )
 
 
 def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:

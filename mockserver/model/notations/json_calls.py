@@ -57,7 +57,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
         return None
     form = form or ListForm(tools)
     request, steps = read_steps(call, form.read_calls)
-    return TextAgent(make_agent_call(call, request, tools, steps), form.write_calls, lambda answer: answer)
+    return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), form.write_calls, lambda answer: answer)
 
 
 def _find_form(prompt: str) -> ObjectForm | ListForm | None:

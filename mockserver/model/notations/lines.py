@@ -82,7 +82,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
             given = text
         elif kind == "seen" and any(tool.name == name for tool in tools):
             steps.append(AgentStep(name, given, text))
-    return TextAgent(make_agent_call(call, request, tools, steps), labels.write_calls, labels.write_answer)
+    return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), labels.write_calls, labels.write_answer)
 
 
 def _list_texts(call: Call, labels: Labels) -> Iterator[str]:

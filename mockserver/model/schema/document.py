@@ -119,7 +119,7 @@ class SchemaDocument:
             if depth > _MAX_DEPTH:
                 raise UnsatisfiableError(f"it is nested more than {_MAX_DEPTH} levels deep", _shorten(pointer))
             self.values += 1 + len(here) if isinstance(here, Mapping | list) else 1
-            _check_count(self.values, _MAX_VALUES, "values", pointer)
+            _check_count(self.values, _MAX_VALUES, what="values", pointer=pointer)
             if isinstance(here, Mapping):
                 base = self._read_part(here, pointer, base)
                 below: Any = reversed([*here.items()])
@@ -149,9 +149,14 @@ class SchemaDocument:
         fresh = {pattern for pattern in stated if isinstance(pattern, str)} - self._patterns
         self._patterns |= fresh  # each is compiled once
         self.pattern_work += sum(map(estimate_pattern_work, fresh))
-        _check_count(len(self.schemas), _MAX_PARTS, "parts", pointer)
-        _check_count(self.references, _MAX_REFERENCES, "references", pointer)
-        _check_count(len(required) if isinstance(required, list) else 0, MAX_PROPERTIES, "required properties", pointer)
+        _check_count(len(self.schemas), _MAX_PARTS, what="parts", pointer=pointer)
+        _check_count(self.references, _MAX_REFERENCES, what="references", pointer=pointer)
+        _check_count(
+            len(required) if isinstance(required, list) else 0,
+            MAX_PROPERTIES,
+            what="required properties",
+            pointer=pointer,
+        )
         if self.pattern_work > MAX_PATTERN_WORK:
             raise UnsatisfiableError(
                 "its patterns repeat too much to be compiled; give them lower counts", _shorten(pointer)

@@ -46,7 +46,9 @@ class Location(Struct, frozen=True):
     def descend(self, step: str, name: str = "") -> "Location":
         """Return the place of a property, or of an item, which has no name."""
         hints, owner = ((name,), self.name) if name else (self.hints, self.owner)
-        return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections, owner)
+        return Location(
+            f"{self.pointer}/{escape(step)}", hints, depth=self.depth + 1, rejections=self.rejections, owner=owner
+        )
 
     @property
     def name(self) -> str:
@@ -57,7 +59,13 @@ class Location(Struct, frozen=True):
         """Return the location after more rejections, and with more hints."""
         if not rejections and not hints:
             return self
-        return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections, self.owner)
+        return Location(
+            self.pointer,
+            (*self.hints, *hints),
+            depth=self.depth,
+            rejections=self.rejections + rejections,
+            owner=self.owner,
+        )
 
 
 class Taken(Struct, frozen=True):
@@ -179,7 +187,7 @@ class Attempt:
     def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
         choices = shape.choices
         first: UnsatisfiableError | None = None
-        combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
+        combinations = self.combine(shape, choices, location=location, taken=taken) if choices else iter([shape])
         for combination in islice(combinations, _MAX_TRIED_COMBINATIONS):
             try:
                 with _Undoing(self):
@@ -245,7 +253,7 @@ class Attempt:
         failed: UnsatisfiableError | None = None
         for kind in self._order_types(shape, location):
             try:
-                return self._make_of_type(kind, shape, location, taken)
+                return self._make_of_type(kind, shape, location=location, taken=taken)
             except UnsatisfiableError as error:
                 failed = failed or error
         raise failed or UnsatisfiableError("no type is left that is allowed", "type")
@@ -271,7 +279,9 @@ class Attempt:
     def _make_of_type(self, kind: str, shape: Shape, location: Location, taken: Taken) -> Json:
         match kind:
             case "object":
-                return _ObjectMaker(self, shape, location, self.take_values(shape, location, taken)).make()
+                return _ObjectMaker(
+                    self, shape, location=location, taken=self.take_values(shape, location, taken)
+                ).make()
             case "array":
                 return _ArrayMaker(self, shape, location).make()
             case "string":
@@ -480,7 +490,9 @@ class _ObjectMaker:
         patterns = self.shape.name_patterns
         if shape and at % 2 == 0:
             rejections = misses // 2  # the other half were names of another kind
-            location = Location(f"{self.location.pointer}/~name {at}", (), self.location.depth, rejections)
+            location = Location(
+                f"{self.location.pointer}/~name {at}", (), depth=self.location.depth, rejections=rejections
+            )
             try:
                 return str(self.attempt.make(shape, location))
             except UnsatisfiableError:

@@ -81,7 +81,8 @@ class Numbers:
         more = (highest - lowest) * 10 * rejections
         low, high = _count_steps((lowest if self._first == -inf else lowest - more, highest + more), self._step)
         if self._first > high:
-            low, high = int(self._first), int(self._first) + high - low
+            high = int(self._first) + high - low
+            low = int(self._first)
         elif self._last < low:
             low = int(self._last) - high + low
             high = int(self._last)
@@ -215,7 +216,7 @@ class Texts:
         text = draw(rng)
         yield text
         if draw in _ELASTIC and not self._shortest <= len(text) <= self._longest:
-            yield from _ELASTIC[draw].fit(text, self._shortest, self._longest, rng)
+            yield from _ELASTIC[draw].fit(text, self._shortest, longest=self._longest, rng=rng)
 
     def _encode(self, text: str) -> str:
         if self._content.get("contentMediaType") == "application/json":

@@ -161,7 +161,7 @@ class RealtimeSession(RecordedSession):
         """Return what a request over HTTP has prepared for sessions: a secret, or a call."""
         key = make_key(self.responder.dialect.name, made_by, name)
         found = await self._engine.memory.store.get(self.handshake.namespace, key)
-        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
+        return found.value if found is not None and isinstance(found.value, KeptObject) else None
 
     def _check_key(self, secret: KeptObject | None) -> None:
         """Raise TurnedAway for a key that the settings do not list."""

@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from redis.asyncio import Connection
@@ -35,13 +35,19 @@ Answer = Callable[[Json], Awaitable[bytes]]
 Connect = Callable[[], "Connection"]
 
 
+class MemberReport(NamedTuple):
+    """What a server tells the others with each renewal: the number of its last call, and a digest of its files."""
+
+    last_call: int
+    files: str
+
+
 class Member:
     """One of the servers that share a state, which has a slot of its own while its lease lasts."""
 
     def __init__(
-        self, client: RedisClient, connect: Connect, answer: Answer, says: Callable[[], tuple[int, str]]
+        self, client: RedisClient, connect: Connect, answer: Answer, report: Callable[[], MemberReport]
     ) -> None:
-        """`says`: the number of the last call, and a digest of the files."""
         self._connect = connect
         self.client = client
         self.slot = -1
@@ -54,7 +60,7 @@ class Member:
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
         self.answer = answer
-        self._says = says
+        self._report = report
         self._token = make_token()
         self._renewing: asyncio.Task[None] | None = None
         self._channel = f"{client.prefix}:{connect().db}:news"  # channels know no databases
@@ -70,10 +76,12 @@ class Member:
         await asyncio.shield(self._renewing)
 
     async def _renew(self) -> None:
-        before, known, (last, files) = boottime(), self.rev, self._says()
+        before = boottime()
+        known = self.rev
+        report = self._report()
         used = [self.client.make_key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
         keys = [*map(self._make_key, _GLOBAL), *used]
-        words = self.slot, self._token, int(LEASE * 1000), known, last, files, self.client.epoch
+        words = self.slot, self._token, int(LEASE * 1000), known, report.last_call, report.files, self.client.epoch
         try:
             reply = await self.client.run(RENEW, keys, *words)
         except StateLostError:
@@ -84,7 +92,7 @@ class Member:
             await self._renew()
             return
         self.slot, number, reloads, rev, changed, slots, digests = reply
-        self._note_others(slots, digests, files)
+        self._note_others(slots, digests, report.files)
         if number >= 0:
             self.on_join(number)
         if rev < known:  # a failover lost the latest changes
@@ -126,7 +134,7 @@ class Member:
     async def listen(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
-        news = _listen(self._connect, self._channel, self._hear, ready)
+        news = _listen(self._connect, self._channel, heard=self._hear, ready=ready)
         tasks = [asyncio.create_task(news), asyncio.create_task(self._keep())]
         with suppress(TimeoutError):
             await asyncio.wait_for(ready.wait(), LEASE)

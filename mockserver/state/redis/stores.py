@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple
 
 from mockserver.core.rates import Admission, Draw, Limits
 from mockserver.core.seed import make_token
-from mockserver.core.state import STATE, Precondition, StateLostError, Value
+from mockserver.core.state import STATE, Precondition, StateLostError, Value, Versioned
 from mockserver.state.redis.client import Argument, RedisClient, load_script
 
 DAY = 86_400  # seconds after which what nobody used is forgotten
@@ -87,7 +87,7 @@ class RedisValueStore(Generic[Value]):
     def bounds_files(self) -> str:
         return "stored_bytes"
 
-    async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
+    async def get(self, namespace: str, key: str) -> Versioned[Value] | None:
         found = await self._client.send("HGET", self._client.make_key("a", namespace), key)
         return None if found is None else self._decode_entry(found)
 
@@ -96,13 +96,13 @@ class RedisValueStore(Generic[Value]):
         encoded = self._codec.encode(value) if size <= self._size else b""  # it is too large to be kept
         await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
 
-    async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
-        encoded = self._codec.encode(value[0])
-        return await self._keep(namespace, key, encoded, str(value[1]), max(size, len(encoded)))
+    async def change(self, namespace: str, key: str, value: Versioned[Value], *, size: int) -> bool:
+        encoded = self._codec.encode(value.value)
+        return await self._keep(namespace, key, encoded, str(value.version), max(size, len(encoded)))
 
     async def list_values(self, namespace: str) -> tuple[Value, ...]:
         found = await self._client.run(_VALUES, self._list_keys(namespace)[:2])
-        return tuple([self._decode_entry(each)[0] for each in found])
+        return tuple([self._decode_entry(each).value for each in found])
 
     async def count(self, namespace: str) -> int:
         return int(await self._client.send("ZCARD", self._client.make_key("o", namespace)))
@@ -113,9 +113,9 @@ class RedisValueStore(Generic[Value]):
     async def _keep(self, namespace: str, *words: Argument) -> bool:
         return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words, self.most, self._size))
 
-    def _decode_entry(self, found: bytes) -> tuple[Value, int]:
+    def _decode_entry(self, found: bytes) -> Versioned[Value]:
         version, _, value = found.partition(b" ")
-        return self._codec.decode(value), int(version)
+        return Versioned(self._codec.decode(value), int(version))
 
     def _list_keys(self, namespace: str) -> tuple[str, ...]:
         return tuple([self._client.make_key(name, namespace) for name in "aoz"])

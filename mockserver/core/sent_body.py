@@ -55,7 +55,8 @@ def split_frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
     if is_prelude(data):
         ends = _list_message_ends(data)
     else:
-        ends = _list_line_ends(data) if data[:1] == b"{" else _list_event_ends(data)
+        separator = _LINE if data[:1] == b"{" else END_OF_EVENT
+        ends = (found.span() for found in separator.finditer(data))
     return tuple(_cut_frames(data, ends, pieces))
 
 
@@ -64,16 +65,6 @@ def count_frames(data: bytes) -> int:
     if data[:1] == b"{":  # a line of JSON, as no event begins
         return data.count(b"\n")
     return data.count(b"\n\n") + data.count(b"\r\n\r\n") + data.count(MESSAGE_SIGN)
-
-
-def _list_event_ends(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each server-sent event ends, without its blank line and with it."""
-    return (found.span() for found in END_OF_EVENT.finditer(data))
-
-
-def _list_line_ends(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each line of JSON ends, without its line break and with it."""
-    return (found.span() for found in _LINE.finditer(data))
 
 
 def _list_message_ends(data: bytes) -> Iterator[tuple[int, int]]:

@@ -481,7 +481,11 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         and not _TO_YOU.search(text)
     )
     is_news = _NEWS.search(text) is not None
-    searching = (tool for tool in work if (asks and _searches_anything(tool)) or (is_news and _searches_web(tool)))
+    searching = (
+        tool
+        for tool in work
+        if (asks and _searches_anything(tool)) or (is_news and tool.kind.startswith("web_search"))  # the provider's own
+    )
     return tuple(ToolRequest(tool, text) for tool in islice(searching, 1))
 
 
@@ -506,10 +510,6 @@ def _searches_anything(tool: Tool) -> bool:
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
     said = split_words(f"{tool.name} {tool.description[:_MAX_DESCRIPTION]}")
     return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(said)
-
-
-def _searches_web(tool: Tool) -> bool:
-    return tool.kind.startswith("web_search")  # the provider's own
 
 
 _FITS_COLLEAGUE = -0.1  # enough for a colleague: its name begins with another verb than the text

@@ -85,11 +85,11 @@ def read_word_list(name: str) -> Mapping[str, tuple[str, ...]]:
     """
     text = (Path(__file__).parent / "word_lists" / f"{name}.txt").read_text(encoding="utf-8")
     lines = re.sub(r"\n +", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
-    return {heading: _split_entries(rest) for heading, _, rest in (line.partition(": ") for line in lines)}
-
-
-def _split_entries(line: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, line.split("," if "," in line else None))))
+    found: dict[str, tuple[str, ...]] = {}
+    for line in lines:
+        heading, _, entries = line.partition(": ")
+        found[heading] = tuple(filter(None, map(str.strip, entries.split("," if "," in entries else None))))
+    return found
 
 
 @cache

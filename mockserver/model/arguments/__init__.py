@@ -5,8 +5,9 @@ points of `evidence`. Knows texts and JSON Schema's types, no tools.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -135,10 +136,10 @@ class Mentions(Struct, frozen=True):
 
         Objects that are `listed`, as items of one list, may have different properties.
         """
-        parts = split_objects(self.text, self.found, _take_first(properties), listed=listed)
-        if len(parts) == 1 and parts[0] == (self.found, ()):
+        sets = split_objects(self.text, self.found, _take_first(properties), listed=listed)
+        if sets == [ObjectMentions(self.found)]:
             return (self,)
-        return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
+        return tuple(replace(self, found=each.own, used=(*self.used, *each.others)) for each in sets)
 
 
 NOTHING = Mentions()
@@ -189,31 +190,38 @@ def _list_left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Men
 
 Place = tuple[int, int]
 Part = tuple[Mention, ...]
-Parted = tuple[Part, Part]  # the mentions of an object, and what others claim
+
+
+class ObjectMentions(NamedTuple):
+    """The mentions of one object of a text, and those that other objects claim."""
+
+    own: Part
+    others: Part = ()
 
 
 def split_objects(
     text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
-) -> list[Parted]:
+) -> list[ObjectMentions]:
     """Return the mentions of each object, with those that all share; one set where nothing repeats.
 
     Objects of a list (`listed`) may have different properties.
     """
-    whole: list[Parted] = [(tuple(found), ())]
+    whole = [ObjectMentions(tuple(found))]
     if not _SEVERAL.search(text):
         return whole
     if given := _list_json_objects(found, properties):
-        return [(part, ()) for part in given]
+        return [ObjectMentions(part) for part in given]
     scalar = [prop for prop in read_properties(properties) if not set(prop.types) & {"array", "object"}]
     ranked = rank_candidates(text, found, scalar)
     records = _find_records(text, found, ranked, listed=listed) if len(properties) > 1 else []
     claimed = records or _find_repeats(text, ranked)
     every = [claim for claims in claimed for claim in claims]
     shared = [mention for mention in found if not any(map(mention.overlaps, every))]
-    return [
-        (_sort_mentions((*shared, *_list_own(claims, found))), tuple(claim for claim in every if claim not in claims))
-        for claims in claimed[:_MOST_SETS]
-    ] or whole
+    sets = list[ObjectMentions]()
+    for claims in claimed[:_MOST_SETS]:
+        own = sorted((*shared, *_list_own(claims, found)), key=lambda mention: (mention.start, -mention.end))
+        sets.append(ObjectMentions(tuple(own), tuple(claim for claim in every if claim not in claims)))
+    return sets or whole
 
 
 def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:
@@ -223,10 +231,6 @@ def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:
             yield from (mention for mention in found if claim.start <= mention.start and mention.end <= claim.end)
         elif claim.kind != "choice":
             yield claim
-
-
-def _sort_mentions(found: Iterable[Mention]) -> Part:
-    return tuple(sorted(found, key=lambda m: (m.start, -m.end)))
 
 
 def _list_json_objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:

@@ -135,7 +135,7 @@ class Member:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
         news = _listen(self._connect, self._channel, heard=self._hear, ready=ready)
-        tasks = [asyncio.create_task(news), asyncio.create_task(self._keep())]
+        tasks = [asyncio.create_task(news), asyncio.create_task(self._keep_lease())]
         with suppress(TimeoutError):
             await asyncio.wait_for(ready.wait(), LEASE)
         try:
@@ -148,7 +148,7 @@ class Member:
             with suppress(StateLostError):
                 await self.client.run(LEAVE, [self._make_key("fleet"), self._make_key("slots")], self.slot, self._token)
 
-    async def _keep(self) -> None:
+    async def _keep_lease(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL)
             await self._renew_if_possible()

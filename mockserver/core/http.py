@@ -118,8 +118,8 @@ class HttpRequest(Struct, frozen=True, dict=True):
     @property
     def server_url(self) -> str:
         """Where the client reached this server, with the namespace: `http://localhost:8080/ns/a`."""
-        scheme = "https" if _HTTPS.match(self.header("x-forwarded-proto") or "") else "http"
-        return f"{scheme}://{self.header('host') or 'localhost'}{self.prefix}"
+        scheme = "https" if _HTTPS.match(self.find_header("x-forwarded-proto") or "") else "http"
+        return f"{scheme}://{self.find_header('host') or 'localhost'}{self.prefix}"
 
     @property
     def prefix(self) -> str:
@@ -131,7 +131,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
         """The first value of each header, by its lower-case name."""
         return find_first_values(self.headers)
 
-    def header(self, name: str) -> str | None:
+    def find_header(self, name: str) -> str | None:
         """Return the first value of a header, or None; `name` is one that a header can have, in any case."""
         value = self.header_values.get(name.lower().encode("latin-1"))
         return None if value is None else value.decode("latin-1")

@@ -259,7 +259,7 @@ _KINDS: Mapping[type, str] = {
 
 def refuse_other_media(http: HttpRequest) -> None:
     """Raise Failure for a body that calls itself something else than JSON."""
-    media = http.header("content-type")
+    media = http.find_header("content-type")
     if media and not read_media_type(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
         message = f"{OTHER_MEDIA} ({clip(media)}), expected application/json. {hint}"

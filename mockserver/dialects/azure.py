@@ -206,7 +206,7 @@ def _is_unsupported(complaint: Complaint) -> bool:
 def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
     """Return the body; its `extra-parameters` header decides about parameters that the API does not know."""
     body = read_object(http)
-    mode = http.header("extra-parameters")
+    mode = http.find_header("extra-parameters")
     extras = find_unknown_keys(body, known)
     match (mode or "error").strip().lower():
         case "pass-through":
@@ -251,7 +251,7 @@ _MODEL_FIELDS = {
 
 
 def read_credential(http: HttpRequest) -> str | None:
-    return read_bearer(http) or (http.header("api-key") or "").strip() or None
+    return read_bearer(http) or (http.find_header("api-key") or "").strip() or None
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
@@ -322,7 +322,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
 def _write_lines(http: HttpRequest, call: Call | None) -> str:
     name = make_request_uuid(http, call)
     own = f"x-ms-request-id: {name}\r\napim-request-id: {name}\r\n"
-    echoed = _write_token(http.header("x-ms-client-request-id") or "")
+    echoed = _write_token(http.find_header("x-ms-client-request-id") or "")
     return f"{own}x-ms-client-request-id: {echoed}\r\n" if echoed else own
 
 

@@ -46,7 +46,7 @@ TOKENS_PER_MINUTE = 1_000_000
 
 
 def read_credential(http: HttpRequest) -> str | None:
-    return (http.header("api-key") or "").strip() or read_bearer(http)
+    return (http.find_header("api-key") or "").strip() or read_bearer(http)
 
 
 def _read_deployment(http: HttpRequest) -> Body:

@@ -28,7 +28,7 @@ NAME = "skytells"
 
 
 def read_credential(http: HttpRequest) -> str | None:
-    return (http.header("x-api-key") or "").strip() or read_bearer(http)
+    return (http.find_header("x-api-key") or "").strip() or read_bearer(http)
 
 
 def _read_query(http: HttpRequest) -> Body:

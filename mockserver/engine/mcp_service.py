@@ -171,7 +171,7 @@ class McpService(Struct, frozen=True):
             case str() as method if method == OPEN_STREAM:
                 if request.is_modern or not server.notifies or call.http.method == "HEAD":
                     raise _refuse_method(server)
-                last = call.http.header("last-event-id")
+                last = call.http.find_header("last-event-id")
                 if last is not None and client.session is not None:
                     return self._resume(client, last)
                 return self._tell_news(client)

@@ -252,5 +252,5 @@ def test_a_described_request_reaches_its_operation() -> None:
     described = RequestFile(find_usual_path("azure"), body("x"), headers={"Api-Key": "k"}, namespace="mine")
     reached = reach(described, find_routes("openai"))
     assert (reached.endpoint.dialect.name, reached.operation.name) == ("azure", "chat")
-    assert (reached.http.header("api-key"), reached.http.namespace) == ("k", "mine")
+    assert (reached.http.find_header("api-key"), reached.http.namespace) == ("k", "mine")
     assert reach(RequestFile(CHAT, b"{ }"), find_routes("openai")).http.body == b"{ }"

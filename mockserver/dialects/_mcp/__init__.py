@@ -74,13 +74,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         body = read_json(http.body)
     except Failure as failure:
         raise refuse_message(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
-    if isinstance(body, list) and body and http.header("mcp-protocol-version") in (None, BATCHING):
+    if isinstance(body, list) and body and http.find_header("mcp-protocol-version") in (None, BATCHING):
         return _make_batch_call(http, body, validation)
     return make_mcp_call(_read_message(http, body, validation), http)
 
 
 def _parse_bodiless(http: HttpRequest, validation: Validation, *, method: str) -> Call:
-    version = http.header("mcp-protocol-version")
+    version = http.find_header("mcp-protocol-version")
     is_modern = version is not None and version not in LEGACY
     return make_mcp_call(_fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)), http)
 
@@ -121,7 +121,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
         raise refuse_message("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
     meta = params.get("_meta")
     stated = meta.get(f"{META}protocolVersion") if isinstance(meta, Mapping) else None
-    header = http.header("mcp-protocol-version")
+    header = http.find_header("mcp-protocol-version")
     is_modern = stated is not None
     version = str(stated) if is_modern else header or BATCHING
     request = McpRequest("", method, params, name, version, is_modern, states_version=is_modern or header is not None)
@@ -132,7 +132,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
 def _fill_request(http: HttpRequest, request: McpRequest) -> McpRequest:
     """Return a request with what its path and headers say."""
     server = http.path_params.get("server", "")
-    session = http.header("mcp-session-id")
+    session = http.find_header("mcp-session-id")
     return replace(request, server=server, session=session, token=read_bearer(http))
 
 
@@ -195,7 +195,7 @@ def _takes_json(http: HttpRequest) -> bool:
 
 
 def _accepts(http: HttpRequest, *kinds: str) -> bool:
-    accept = http.header("accept")
+    accept = http.find_header("accept")
     return accept is None or any(kind in accept for kind in (*kinds, "*/*"))
 
 
@@ -210,7 +210,7 @@ def _check_headers(http: HttpRequest, request: McpRequest) -> Failure | None:
     if request.method in ANSWERED:
         stated["mcp-name"] = request.target
     for name, value in stated.items():
-        header = _decode_header(http.header(name) or "")
+        header = _decode_header(http.find_header(name) or "")
         if header != value:
             why = f"is {header!r}, but the body says {value!r}" if header else "is missing"
             return refuse_message(f"Header mismatch: {name} {why}.", HEADER_MISMATCH, status=400)
@@ -298,7 +298,7 @@ _RETRY = 100  # milliseconds: a test need not wait longer
 
 def _takes_beginning(http: HttpRequest) -> bool:
     """Return whether a client understands an event without data; older ones take it for a message that is not JSON."""
-    return (http.header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
+    return (http.find_header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
 
 
 def _resume(resumed: McpResumed) -> Reply:

@@ -26,7 +26,7 @@ from mockserver.wire.parts import write_moment
 
 
 def read_credential(http: HttpRequest) -> str | None:
-    return http.header("x-api-key") or read_bearer(http)
+    return http.find_header("x-api-key") or read_bearer(http)
 
 
 def request_id_line(http: HttpRequest, call: Call | None) -> str:
@@ -54,7 +54,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
     resolved = ERRORS.resolve(failure, http, call)
     kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
     message = resolved.message.replace(*_JSON_WORDING)
-    if failure.reason == "invalid_key" and failure.message is None and http.header("x-api-key") is None:
+    if failure.reason == "invalid_key" and failure.message is None and http.find_header("x-api-key") is None:
         message = "Invalid bearer token"
     details = {} if resolved.code is None else {"details": {"error_code": resolved.code}}
     error = {"type": kind, "message": message, **details}

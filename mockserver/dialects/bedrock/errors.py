@@ -29,7 +29,7 @@ VALIDATION = "ValidationException"
 
 def read_credential(http: HttpRequest) -> str | None:
     """Return the bearer token, or the access key id of a signature, which nobody checks."""
-    stated = http.header("authorization") or ""
+    stated = http.find_header("authorization") or ""
     found = _SIGNED.search(stated) or _SIGNED_QUERY.search(http.query.get("X-Amz-Credential", ""))
     return found[1] if found else read_bearer(http)
 

@@ -61,7 +61,7 @@ def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Repl
 
 
 def read_credential(http: HttpRequest) -> str | None:
-    key = (http.header("x-goog-api-key") or "").strip() or http.query.get("key")
+    key = (http.find_header("x-goog-api-key") or "").strip() or http.query.get("key")
     return key or read_bearer(http) or http.query.get("access_token") or None
 
 

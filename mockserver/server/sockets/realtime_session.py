@@ -129,7 +129,7 @@ class RealtimeSession(RecordedSession):
         labels = (handshake.namespace, *[f"{key}={value}" for key, value in query.items()], mark)
         self._name = f"sess_{policy.seed.draw_alnum(21, 'realtime session', *labels)}"
         self._conversation_id = f"conv_{policy.seed.draw_alnum(21, 'realtime conversation', *labels)}"
-        if "realtime=v1" in (handshake.header("openai-beta") or ""):
+        if "realtime=v1" in (handshake.find_header("openai-beta") or ""):
             raise TurnedAway(_refuse("beta_api_shape_disabled", _NO_BETA), BAD_REQUEST)
         secret = await self._find_secret()
         self._check_key(secret)

@@ -89,7 +89,7 @@ class SkillVersions(Resource):
 
 def read_skill(http: HttpRequest, validation: Validation) -> New:
     """Return what a form makes a skill of: its files as a zip archive, and what its SKILL.md says of it."""
-    if "multipart/" not in (http.header("content-type") or "").lower() and validation is not Validation.LIVE:
+    if "multipart/" not in (http.find_header("content-type") or "").lower() and validation is not Validation.LIVE:
         return New(data=zip_files(()))  # the clients let files be left out
     form = parse_form(http)
     files = form.find_files("files")

@@ -44,6 +44,7 @@ class Option(Struct, frozen=True):
 
 
 def list_options(fault: type[Any]) -> tuple[Option, ...]:
+    """Return the options of a fault that rules may set, from the annotations of its fields."""
     hints = get_type_hints(fault, include_extras=True)
     stated = [(each, settable) for each in fields(fault) for settable in get_args(hints[each.name])[1:]]
     return tuple(
@@ -61,6 +62,7 @@ def list_options(fault: type[Any]) -> tuple[Option, ...]:
 
 
 def is_counted(where: str) -> bool:
+    """Return whether a position is a count, `after_tokens`, and not one of the words for a place."""
     return where.startswith("after_")
 
 

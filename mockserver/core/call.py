@@ -89,6 +89,7 @@ class Toolset(tuple[Tool, ...]):
 
     @lazy_property
     def declaration(self) -> str:
+        """The text that tells a model of these tools."""
         return _write_declaration(self)
 
     @lazy_property
@@ -116,6 +117,7 @@ class Prompt(Struct, frozen=True, gc=False):
     suffix: str | None = None
 
     def find_tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """Return the tokens of the prompt: those that the client sent as numbers, or those of its text."""
         return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
 
     def count(self, tokenizer: Tokenizer) -> int:
@@ -174,6 +176,7 @@ class ToolChoice(Struct, frozen=True, gc=False):
     servers: tuple[ServerTool, ...] = ()
 
     def allows(self, tool: Tool) -> bool:
+        """Return whether the choice leaves a tool; without names it leaves all."""
         return not self.names or tool.name in self.names or tool.full_name in self.names
 
 
@@ -194,6 +197,7 @@ class McpConnector(Struct, frozen=True):
     is_defined: bool = False
 
     def allows(self, tool: McpTool) -> bool:
+        """Return whether the request lets the provider call a tool of the server."""
         return tool.name not in self.refused and (self.allowed is None or _selects(self.allowed, tool))
 
     def needs_approval(self, tool: McpTool) -> bool:
@@ -351,6 +355,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def last_user(self) -> str:
+        """The text of the user's last message; empty without one."""
         return self.last_user_text or ""
 
     @lazy_property
@@ -366,15 +371,18 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def system(self) -> str:
+        """The instructions: the texts of all system and developer messages."""
         return "\n".join([m.text for m in self.messages if m.role in _INSTRUCTING])
 
     @lazy_property
     def since_user(self) -> tuple[Message, ...]:
+        """The messages after the user's last one."""
         positions = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
         return self.messages[next(positions, 0) :]
 
     @lazy_property
     def turn(self) -> int:
+        """How many messages of the assistant there are so far."""
         return [m.role for m in self.messages].count("assistant")
 
     @lazy_property
@@ -419,6 +427,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @property
     def spoken(self) -> tuple[Message, ...]:
+        """The messages without the instructions that begin the conversation."""
         return self.messages[1:] if self.has_instructions else self.messages
 
     def limit_tokens(self, max_tokens: int) -> "Call":
@@ -458,6 +467,7 @@ def compute_fingerprint(*parts: Json) -> str:
 
 
 def compute_digest(written: bytes) -> str:
+    """Return a hash of these bytes: 32 hex digits."""
     hasher = _EMPTY.copy()  # takes a third less than a new one
     hasher.update(written)
     return hasher.hexdigest()
@@ -574,10 +584,12 @@ def list_tool_results(call: Call) -> tuple[ToolResult, ...]:
 
 
 def list_recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
+    """Return the tool calls since the user's last message."""
     return tuple(made for message in call.since_user for made in message.tool_calls)
 
 
 def list_tool_calls(call: Call) -> tuple[ToolCall, ...]:
+    """Return the tool calls of the whole conversation."""
     return tuple(made for message in call.messages for made in message.tool_calls)
 
 

@@ -54,10 +54,12 @@ class HeaderTable(Struct, frozen=True):
 
 
 def tabulate(headers: RawHeaders) -> HeaderTable:
+    """Return the headers of a request with what is looked up in them."""
     return HeaderTable(headers, find_first_values(headers), weigh(headers))
 
 
 def find_first_values(headers: RawHeaders) -> Mapping[bytes, bytes]:
+    """Return the first value of each header, by its name."""
     return dict(reversed(headers))
 
 

@@ -211,6 +211,7 @@ def remember(most: int) -> "Callable[[Callable[P, R]], _lru_cache_wrapper[R]]":
 
 
 def forget_remembered() -> None:
+    """Empty all caches that `remember` has made."""
     for remembering in tuple(_REMEMBERING):
         remembering.cache_clear()
 

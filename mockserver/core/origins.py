@@ -32,6 +32,7 @@ def is_everywhere(host: str) -> bool:
 
 
 def matches_host(host: str, pattern: str) -> bool:
+    """Return whether a host is the one of a pattern, `*.example.com` or `example.com`."""
     pattern = pattern.lower()
     return pattern in ("*", host) or (pattern.startswith("*.") and host.endswith(pattern[1:]))
 

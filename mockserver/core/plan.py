@@ -58,6 +58,7 @@ REASON_OF_STATUS = dict(sorted((_FIRST_REASONS | {400: "bad_parameter", 404: "un
 
 
 def find_reason(status: int) -> str:
+    """Return the usual reason for an error with a status."""
     return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
 
 
@@ -82,6 +83,7 @@ class Timing(Struct, frozen=True):
         return not (self.first_token or self.per_token or self.total or self.prompt_per_1k)
 
     def add_prompt_delay(self, prompt: int) -> "Timing":
+        """Return the timing for a prompt of this many tokens, which delays the first token of the answer."""
         if not self.prompt_per_1k:
             return self
         first = self.per_token if self.first_token is None else self.first_token
@@ -190,12 +192,14 @@ Part = Text | Reasoning | Refusal | ToolUse | Item
 
 
 def find_words(part: Part) -> str:
+    """Return the text of a part, or the arguments of its tool call; nothing for an item."""
     if type(part) is Item:  # isinstance takes far longer for a Struct
         return ""
     return part.call.arguments if type(part) is ToolUse else part.text
 
 
 def find_tokens(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Return the tokens of a part: those that a limit left, or those of its text."""
     if type(part) is Item or part.tokens is None:
         return tokenizer.split(find_words(part))
     return part.tokens
@@ -423,6 +427,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
         return failure
 
     def replace(self, **fields: object) -> "Failure":
+        """Return the failure with other values in these fields."""
         return Failure(**{**vars(self), **fields})
 
 

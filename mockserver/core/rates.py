@@ -25,6 +25,7 @@ class Rate(Struct, frozen=True):
         return SECONDS[self.window]
 
     def refill(self, amount: int) -> float:
+        """Return how many seconds it takes to refill an amount."""
         return amount * SECONDS[self.window] / self.limit
 
     def compute_standing(self, until_full: float) -> "Standing":

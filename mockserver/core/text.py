@@ -41,6 +41,7 @@ def make_reprs(*names: str) -> tuple[Callable[[Struct], str], Callable[[Struct],
 
 
 def truncate(text: str, longest: int = SHOWN) -> str:
+    """Cut a text to `longest` characters, the last of which says so: `…`."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

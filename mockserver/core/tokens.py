@@ -367,6 +367,7 @@ Size = tuple[int, int]  # width and height in pixels
 
 
 def count_part_tokens(part: Mapping[str, Json]) -> int:
+    """Return about how many tokens a part of a message takes that is not text, as OpenAI counts images."""
     image = part.get("image_url")
     if not isinstance(image, Mapping):
         return _PER_PART
@@ -377,6 +378,7 @@ def count_part_tokens(part: Mapping[str, Json]) -> int:
 
 
 def count_image_tokens(width: int, height: int) -> int:
+    """Return how many tokens OpenAI counts for an image of this size in pixels, seen in detail."""
     longest = max(width, height, 1)
     if longest > _LONGER_SIDE:
         width = width * _LONGER_SIDE // longest

@@ -61,6 +61,7 @@ class Picture(Struct, frozen=True):
 
 
 def count_tiles(pixels: int) -> int:
+    """Return how many tiles cover a number of pixels."""
     return -(-pixels // TILE)
 
 

@@ -50,6 +50,7 @@ def spend(steps: int) -> bool:
 
 
 def find_request_work() -> RequestWork:
+    """Return the work of the request that is being answered."""
     budget = _CURRENT.get()
     return RequestWork() if budget is None else budget.request
 

@@ -228,6 +228,7 @@ def list_properties(tool: Tool) -> Mapping[str, Json]:
 
 
 def list_required(tool: Tool) -> frozenset[str]:
+    """Return the names of a tool's required parameters."""
     required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
@@ -377,6 +378,7 @@ def split_clauses(text: str) -> tuple[Clause, ...]:
 
 
 def blank_quotes(text: str) -> str:
+    """Return a text with blanks in place of what it quotes, unless that is a name."""
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
 
 
@@ -487,6 +489,7 @@ def is_follow_up(text: str) -> bool:
 
 
 def refers_back(text: str) -> bool:
+    """Return whether a text points at something said before: "it", "the result"."""
     return POINTS_BACK.search(text) is not None
 
 

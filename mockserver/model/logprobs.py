@@ -16,6 +16,7 @@ def make_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tok
 
 def draw_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
     # One loop without calls of its own functions: this is most of what such an answer costs.
+    """Yield a log probability for each token, with `top` alternatives."""
     draw = rng.random
     draw_bits = rng.getrandbits
     words = len(_COMMON)

@@ -70,6 +70,7 @@ def obey(request: Request, rng: Random) -> str | None:
 
 
 def greet(request: Request, rng: Random) -> str | None:
+    """Return the answer to a greeting, thanks or a goodbye; None for other texts."""
     kind = find_courtesy(request.text)
     return read_english(kind)[rng.randrange(len(read_english(kind)))] if kind else None
 
@@ -139,10 +140,12 @@ def rephrase(request: Request, rng: Random) -> str | None:
 
 
 def write_code(request: Request, rng: Random) -> str | None:
+    """Return the code that a text asks for; None if it asks for none."""
     return write_stub(request.text, request.rules)
 
 
 def calculate(request: Request, rng: Random) -> str | None:
+    """Return the result of the sum in a request; None if there is no sum in it."""
     return compute(request.text, bare=request.find(_BARE_RESULT) is not None)
 
 

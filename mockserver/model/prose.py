@@ -59,6 +59,7 @@ class Topic(Struct, frozen=True):
 
 
 def read_topic(text: str, rules: str = "") -> Topic:
+    """Return what a text is about, to be answered in the language that it, or the rules, ask for."""
     return _read_topic(cut_excerpt(text), cut_excerpt(rules))
 
 
@@ -121,6 +122,7 @@ def _read_question(request: str) -> _Question:
 
 
 def is_order(sentence: str) -> bool:
+    """Return whether a sentence begins with a verb that orders something."""
     return _make_order_pattern().match(sentence) is not None
 
 
@@ -225,6 +227,7 @@ _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "
 
 
 def read_languages() -> Mapping[str, Mapping[str, str]]:
+    """Return the languages by code: names, stop words, locale ..."""
     return read_word_lists("languages")
 
 
@@ -243,6 +246,7 @@ def read_lexicon(code: str) -> tuple[str, ...]:
 
 
 def find_language(text: str) -> str:
+    """Return the code of a text's language, by its script or its stop words."""
     sample = text[:_READ]
     if not sample.isascii() and (code := _find_language_by_script(sample)):
         return code
@@ -417,6 +421,7 @@ def spend_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
 
 
 def find_topic(call: Call) -> Topic:
+    """Return what the user's last message, or the prompt to continue, is about."""
     return read_topic(call.prompts[0].text) if call.prompts else read_topic(call.last_user, call.system)
 
 
@@ -518,10 +523,12 @@ _BLOCKS = (
 
 
 def write_sentences(topic: Topic, rng: Random) -> Iterator[str]:
+    """Yield sentences on a topic without end."""
     return (text for text, _ in Speaker(topic, rng).write_sentences())
 
 
 def find_blank(topic: Topic) -> str:
+    """Return what separates sentences and words in the language of a topic: a blank, or nothing."""
     return "" if topic.language in UNSPACED else " "
 
 
@@ -544,6 +551,7 @@ class Gap(Struct, frozen=True):
 
 
 def parse_sentence(source: str) -> Sentence:
+    """Parse a sentence with gaps such as `{topic}`, and count its tokens but for gaps."""
     first, *others = source.split(" ")
     tokens = 0
     counted = list[Gap]()

@@ -159,11 +159,13 @@ def _infer_shape_of_items(examples: list[Json]) -> dict[str, Json]:
 
 
 def make_record_schema(properties: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the schema of an object that has all these properties, and no other."""
     closed = {"required": list(properties), "additionalProperties": False}
     return {"type": "object", "properties": dict(properties), **closed}
 
 
 def make_list_schema(items: Json) -> dict[str, Json]:
+    """Return the schema of a list of these items."""
     return {"type": "array", "items": items, "minItems": 1}
 
 
@@ -249,6 +251,7 @@ def _read_range(note: str) -> dict[str, Json]:
 
 
 def read_type(word: str) -> dict[str, Json]:
+    """Return the schema of a type as programmers write it, `list[int]` or `string[]`; nothing for other words."""
     if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read_loosely(word, brace)):
         return make_list_schema(infer_shape(found.value))
     if listed := _LIST_TYPE.fullmatch(word):
@@ -273,6 +276,7 @@ def find_options(text: str) -> dict[str, Json]:
 
 
 def guess_shape(name: str) -> dict[str, Json]:
+    """Return the schema that the name of a key suggests: `tags` is a list of texts."""
     words = [piece.lower() for piece in split_pieces(name) if piece.isalpha()] or [""]
     last = words[-1]
     if words[0] in ("is", "has", "can", "should") and len(words) > 1:

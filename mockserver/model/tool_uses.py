@@ -85,6 +85,7 @@ class Instructions(Struct):
 
 
 def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
+    """Return what the system prompt orders about the calls of these tools."""
     texts = (keep_ends(each.text, _LONGEST_END, _LONGEST_END) for each in call.messages if each.role in RULING)
     return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 

@@ -18,6 +18,7 @@ Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common 
 
 
 def make_vocabulary(words: str) -> frozenset[str]:
+    """Return the words of a text that separates them by blanks."""
     return frozenset(words.split())
 
 
@@ -94,6 +95,7 @@ def read_word_list(name: str) -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def read_word_set(name: str) -> frozenset[str]:
+    """Return one of the sets of words in `word_lists/sets.txt`."""
     return frozenset(read_word_list("sets")[name])
 
 
@@ -249,10 +251,12 @@ def is_verb(word: str) -> bool:
 
 
 def asks_to_read(word: str) -> bool:
+    """Return whether a verb asks to read something, and not to change it."""
     return not _read_reading_stems().isdisjoint(find_roots(word))
 
 
 def is_action(word: str) -> bool:
+    """Return whether a word is as telling as the verb of an action: book, send."""
     return weigh_word(word) == _WEIGHT_OF_ACTION
 
 
@@ -422,6 +426,7 @@ def draw_aspects(rng: Random) -> list[str]:
 
 
 def draw_two(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
+    """Return two different aspects."""
     random = rng.random
     last = len(aspects) - 1
     at = floor(random() * last)

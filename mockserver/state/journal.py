@@ -191,6 +191,7 @@ class Journal:
             page.hits.pop(source, None)
 
     def find(self, number: int) -> Row | None:
+        """Return the row of a number in any namespace; None if it is not kept."""
         self.settle()
         return next((row for row in self if row.seq == number), None)
 

@@ -370,6 +370,7 @@ _HERE = "mockserver:schema"
 
 
 def measure_depth_and_size(value: Json) -> tuple[int, int]:
+    """Return how many levels a value has, and of how many values it consists."""
     within = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     extents = list(map(measure_depth_and_size, within))
     return 1 + max((depth for depth, _ in extents), default=0), 1 + sum(size for _, size in extents)

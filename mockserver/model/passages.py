@@ -187,7 +187,7 @@ def _answer(about: Topic, found: _Statement) -> str:
 
 
 def denies(text: str) -> bool:
-    """Return whether a text begins with a no, or with a word such as "false"."""
+    """Return whether a text has a word that denies: not, never, false ..."""
     return _DENIAL.search(text) is not None
 
 

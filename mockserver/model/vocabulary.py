@@ -256,7 +256,7 @@ def asks_to_read(word: str) -> bool:
 
 
 def is_action(word: str) -> bool:
-    """Return whether a word is as telling as the verb of an action: book, send."""
+    """Return whether a word has the weight of verbs that order an action."""
     return weigh_word(word) == _WEIGHT_OF_ACTION
 
 

@@ -144,12 +144,15 @@ class FaultContext(Struct, frozen=True):
     live: bool = False
 
 
-Bend = Callable[[Iterable[Action], FaultContext], Iterator[Action]]
+ChangeActions = Callable[[Iterable[Action], FaultContext], Iterator[Action]]
 
 
 class Fault(Struct, frozen=True):
-    """A fault of one answer. `bend` changes its actions; None if the fault is in its content. `seed` is its chance."""
+    """A fault of one answer. `change_actions` makes others of its actions; None if the fault is in its content.
+
+    `seed` decides its chance.
+    """
 
     name: str
-    bend: Bend | None = None
+    change_actions: ChangeActions | None = None
     seed: Seed = Seed()

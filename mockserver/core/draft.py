@@ -5,7 +5,7 @@ from typing import Any, final
 
 from msgspec import Struct
 
-from mockserver.core.action import Bend
+from mockserver.core.action import ChangeActions
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
@@ -125,12 +125,15 @@ class RenderContext(Struct, frozen=True, dict=True):
 
 
 class FaultSpec(Struct, frozen=True):
-    """A fault of a rule: `bend` changes what is sent, `change` the draft. `label` separates its random stream."""
+    """A fault of a rule: `change_actions` changes what is sent, `change_draft` the draft.
+
+    `label` separates its random stream.
+    """
 
     name: str
     label: str
-    bend: Bend | None = None
-    change: Callable[[Draft, Call], Draft] | None = None
+    change_actions: ChangeActions | None = None
+    change_draft: Callable[[Draft, Call], Draft] | None = None
     probability: float | None = None
     times: int | None = None
     path: str = ""  # inside the rule's `then`: `steps[1].faults[0]`

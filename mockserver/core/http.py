@@ -159,6 +159,7 @@ class Reply(Struct, frozen=True, gc=False):
     frames: Iterable[Frame | bytes] | None = None
     pieces: Iterable[bytes] | None = None  # of a large body, made as they are sent, once; `body` is empty then
     tokens: int = 0  # weight of a plain body, so that it can wait as long as its stream would
-    beats: tuple[float, ...] = ()  # seconds since the start at which each frame leaves, or the body, if it was recorded
+    # Seconds since the start at which each frame leaves; of a plain body, one: recorded replies and MCP's notices.
+    frame_times: tuple[float, ...] = ()
     parts: Parts = Parts()  # of a paced stream
     script: Iterator[Frame | float] | None = None  # of a stream of what happens: its frames, and seconds to wait

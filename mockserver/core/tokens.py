@@ -186,7 +186,8 @@ _OTHER_SCRIPTS = rf"""
     | [{_PARTICLES}] | [{_HAN}](?:(?![{_PARTICLES}])[{_HAN}])? | [\u3040-\u30ff]{{1,2}}
     | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_make_script_pattern(*row) for row in _SCRIPTS)})
     | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}}"""
-# Every repetition is bounded, so that any text takes linear time.
+# Every repetition is bounded, so that any text takes linear time. Rulers are written as a sign and then a repetition of
+# it, as `re` does not enter a branch that begins with another sign than the text.
 _PATTERN = r"""
     # Most words are one token: short ones in any language, longer ones unless they end as few English words do.
       [ ][a-z]{{1,12}}+(?![{latin}{marks}'])(?:(?<![aiou])(?<!en)|(?<=[ ][a-z])|(?<=[ ][a-z]{{2}})|(?<=[ ][a-z]{{3}})
@@ -194,7 +195,7 @@ _PATTERN = r"""
     | [a-z]{{1,4}}+(?![{latin}{marks}'])
     # Punctuation: with the name that follows it, as rulers, in clusters. Digits in threes.
     | [_.(\#?&<][A-Za-z][a-z]{{0,5}} | [/-][a-z]{{1,4}}
-    | [ ]?(?:-{{4,16}}|={{4,16}}|\*{{4,16}}|\#{{4,16}}|_{{4,16}}|\.{{4,16}})
+    | [ ]?(?:--{{3,15}}|=={{3,15}}|\*\*{{3,15}}|\#\#{{3,15}}|__{{3,15}}|\.\.{{3,15}})
     | [ ]?+[!-/:-@\[-`{{-~]{{1,3}}+[\r\n]{{0,4}}+
     | [0-9]{{1,3}}
     # Words of Latin letters. Those that are not English get shorter pieces: by their letters, or by how they end.

@@ -1,4 +1,4 @@
-"""The connection to one client: what can be sent there past ASGI, and in which bytes."""
+"""The connection to one client: the ways past ASGI to send an answer there, and its bytes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -31,19 +31,19 @@ class Wire(AnswerSink, Protocol):
 
     @property
     def gone(self) -> bool:
-        """Return whether the client has left."""
+        """Whether the client has left."""
 
     @property
     def stopping(self) -> bool:
-        """Return whether the server stops, so that an answer without an end should end."""
+        """Whether the server stops, so that an answer without an end should end."""
 
     @property
     def half_closed(self) -> bool:
-        """Return whether the client has stopped sending, although it may still read."""
+        """Whether the client has stopped sending, although it may still read."""
 
     @property
     def unsent(self) -> int:
-        """Return how many written bytes have not reached the client."""
+        """The number of written bytes that have not reached the client."""
 
     def write(self, data: bytes) -> None:
         """Write bytes to the connection outside HTTP framing."""
@@ -63,7 +63,7 @@ class InProcessClient(Protocol):
 
     @property
     def patient(self) -> bool:
-        """Return whether a request can wait for others."""
+        """Whether a request can wait for others."""
 
     async def perform(self, actions: Iterable[Action], note: Note) -> str:
         """Take the actions of an answer, and return how they ended, as `drive` does."""
@@ -91,6 +91,7 @@ class ClientConnection(Struct):
 
 
 async def wait_until_left(receive: Receive) -> None:
+    """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -106,7 +107,7 @@ MAX_WRITE = 1 << 18  # bytes of a body written at once
 def join_answer(reply: Reply, more: HeaderLines) -> bytes | None:
     """Return the header lines of a reply with these more, and its body in its framing: as it is, or in one chunk.
 
-    None as of `join_headers`.
+    None where `join_headers` returns None.
     """
     own = reply.headers
     if type(own) is HeaderLines and own.sized:
@@ -114,7 +115,9 @@ def join_answer(reply: Reply, more: HeaderLines) -> bytes | None:
     lines = join_headers(reply, more)
     if lines is None:
         return None
-    body = _frame_in_chunks(reply.body) if lines.endswith(_IN_CHUNKS) else reply.body
+    body = reply.body
+    if lines.endswith(_IN_CHUNKS):
+        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
     return b"%b\r\n%b" % (lines, body)
 
 
@@ -134,20 +137,16 @@ def join_headers(reply: Reply, more: HeaderLines) -> bytes | None:
 
 
 def _check_headers(reply: Reply, more: HeaderLines) -> str | None:
-    """Return the lines of headers that somebody states, if they are valid and suit the body, and of these more."""
-    told = "\n".join(("", *map(": ".join, reply.headers), ""))  # each name is behind the end of a line
-    lines = told[1:].replace("\n", "\r\n") + more.lines
-    if told.count("\n") != len(reply.headers) + 1 or "\r" in told or "\0" in told:
+    """Return the lines of a reply's headers and of these more; None if they are invalid or do not suit the body."""
+    stated = "\n".join(("", *map(": ".join, reply.headers), ""))  # each name is behind the end of a line
+    lines = stated[1:].replace("\n", "\r\n") + more.lines
+    if stated.count("\n") != len(reply.headers) + 1 or "\r" in stated or "\0" in stated:
         return None
-    if "\ncontent-length: " in told:
-        is_true = f"\ncontent-length: {len(reply.body)}\n" in told and not reply.parts.times
+    if "\ncontent-length: " in stated:
+        is_true = f"\ncontent-length: {len(reply.body)}\n" in stated and not reply.parts.times
         return lines if is_true else None
-    is_free = "\ntransfer-encoding: " not in told and ("\nconnection: " not in told or _STAYS in told)
+    is_free = "\ntransfer-encoding: " not in stated and ("\nconnection: " not in stated or _STAYS in stated)
     return lines + _CHUNKED if is_free else None
-
-
-def _frame_in_chunks(body: bytes) -> bytes:
-    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
 
 
 _CHUNKED = "transfer-encoding: chunked\r\n"
@@ -157,6 +156,6 @@ _IN_CHUNKS = _CHUNKED.encode()
 
 @lru_cache(maxsize=4096)  # most headers repeat
 def encode_header(header: tuple[str, str]) -> tuple[bytes, bytes]:
-    """Return a header as it is sent; `?` for what no header can hold."""
+    """Return a header as it is sent; letters that no header can hold become `?`."""
     name, value = header
     return name.lower().encode("latin-1", "replace"), value.encode("latin-1", "replace")

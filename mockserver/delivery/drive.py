@@ -23,13 +23,13 @@ async def drive(
 ) -> str:
     """Perform the actions and return how they ended: `complete`, `client left`, or how they were cut.
 
-    What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
-    run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
+    Writes between two waits leave in one send unless they are large, and so do writes that are late already. Waits run
+    on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
-    schedule = Schedule(actions, client, note, clock)
+    schedule = Schedule(actions, client, note=note, clock=clock)
     outbox = schedule.outbox
     try:
-        while (action := await schedule.next()) is not None:
+        while (action := await schedule.await_next()) is not None:
             match action:
                 case Write():
                     await _flush(outbox, client)
@@ -65,7 +65,7 @@ Awaited = Write | Head | Flush | RawWrite | Cut | ClientLeft | None  # what `dri
 class Schedule:
     """Goes through the actions, each at its time: fills the outbox, and waits; `drive` does what must be awaited.
 
-    A wait is a timer and no task, so that a stream which only waits and sends small pieces costs no turns of tasks.
+    A wait is a timer and not a task, so that a stream which only waits and sends small pieces costs no turns of tasks.
     """
 
     __slots__ = ("_actions", "_client", "_clock", "_due", "_is_waiting", "_leaving", "_next", "_timer", "outbox")
@@ -83,7 +83,7 @@ class Schedule:
         self._next: asyncio.Future[Awaited] | None = None  # what is returned after it
         self._leaving: asyncio.Task[None] | None = None  # ends when the client leaves
 
-    async def next(self) -> Awaited:
+    async def await_next(self) -> Awaited:
         """Return the next action that must be awaited, when it is due; None at the end."""
         action = self._wait() if self._is_waiting else self._advance()
         if not isinstance(action, Wait):
@@ -92,7 +92,7 @@ class Schedule:
         return await self._next
 
     def stop(self) -> None:
-        """Wait no more."""
+        """End all waits."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -181,7 +181,7 @@ class Outbox:
     def take(self) -> bytes:
         """Return all pieces, which are sent now."""
         body = self._join()
-        self._empty(body)
+        self._clear(body)
         return body
 
     def send_at_once(self) -> bool:
@@ -195,13 +195,13 @@ class Outbox:
         body = self._join()
         if not self._wire.send_piece(body):
             return False
-        self._empty(body)
+        self._clear(body)
         return True
 
     def _join(self) -> bytes:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
-    def _empty(self, body: bytes) -> None:
+    def _clear(self, body: bytes) -> None:
         """Forget the pieces of a body, and note that it is sent."""
         self._pieces.clear()
         self.size = 0

@@ -58,11 +58,12 @@ class PacedStream:
         self._on_end = on_end
         self.began = math.ceil(began * TICKS) / TICKS  # never early
         self.at = 0  # the part with which it goes on, if it is in no cohort
-        self.over = self.stalled = False
+        self.over = False
+        self.stalled = False
         self._sent: SentParts | None = None
 
     def join(self, log: list[SentPart]) -> None:
-        """Go on with others that send the same parts; `log` is of what they send."""
+        """Go on with others that send the same parts, and write what they send to one `log`."""
         row = self.row
         self._sent = SentParts(self.body, log, () if self._sent is None else self._sent.parts)
         row.size = 0
@@ -70,7 +71,7 @@ class PacedStream:
             row.parts = self._sent
 
     def leave_others(self, *, unsent_last: bool = False) -> None:
-        """Go on without the others, or not at all; they may be sending a part that this stream does not send."""
+        """Go on without the others, or not at all; `unsent_last`: this stream has not sent the last part in the log."""
         row = self.row
         sent = self._sent
         if sent is not None:
@@ -88,6 +89,7 @@ class PacedStream:
             self.finish(ended)
 
     def finish(self, ended: str) -> None:
+        """Forget the body, and report how it ended: one of the outcomes of a row."""
         self.over = True
         self.body = b""
         self._on_end(ended)
@@ -104,6 +106,7 @@ class Cohort:
         self.add(stream)
 
     def add(self, stream: PacedStream) -> None:
+        """Let a stream go on with the others."""
         stream.join(self._log)
         self.streams.append(stream)
 
@@ -190,6 +193,7 @@ class Wheel:
         self._set_for = math.inf
 
     def add(self, stream: PacedStream) -> None:
+        """Wake a stream when its parts are due, beside those that began in the same tick."""
         key = stream.began, id(stream.parts)
         cohort = self._new.get(key)
         if cohort is None or cohort.at != stream.at:
@@ -224,7 +228,7 @@ class Wheel:
             self._set()
 
     def _wake_due(self, due: list[Due], seconds: float) -> bool:
-        """Wake what is due by now, the most overdue first, for so many seconds; return whether any is left."""
+        """Wake what is due by now, the most overdue first, for at most `seconds`; return whether any is left."""
         time = self._clock.time
         began = now = time()
         while due and due[0][0] <= began and now < began + seconds:
@@ -241,4 +245,4 @@ class Wheel:
 TICKS = 2048  # a second; a power of two, by which floats are divided exactly
 LONGEST_TIMER = 3600.0  # seconds
 TURN = 0.02  # seconds that paced streams are written before others have their turn
-SHORT_TURN = 0.002  # the same of streams that have begun, while requests or first parts wait
+SHORT_TURN = 0.002  # seconds of such a turn of streams that have begun, while requests or first parts wait

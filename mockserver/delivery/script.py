@@ -26,11 +26,12 @@ class Pace(Struct, frozen=True):
     def at_once(self) -> bool:
         return self.timing.at_once
 
-    def duration(self, tokens: int) -> float:
-        return self.fit(tokens).moments().find(tokens)
+    def compute_duration(self, tokens: int) -> float:
+        """Return how many seconds pass until an answer of this many tokens is sent."""
+        return self.fit(tokens).draw_moments().find(tokens)
 
     def fit(self, tokens: int) -> "Pace":
-        """Return the pace at which the last of so many tokens is sent after `total` seconds, if that is set."""
+        """Return the pace at which the last of `tokens` tokens is sent after `total` seconds, if that is set."""
         total = self.timing.total
         if total is None:
             return self
@@ -43,7 +44,8 @@ class Pace(Struct, frozen=True):
             return replace(self, timing=even)
         return replace(self, timing=replace(even, per_token=(total - first) / weight, jitter=self.timing.jitter))
 
-    def moments(self) -> "Moments":
+    def draw_moments(self) -> "Moments":
+        """Return when each token leaves, from the first on."""
         return Moments(self.timing, _draw_factors(self.timing, self.seed))
 
 
@@ -60,6 +62,7 @@ class Moments:
         self._at = (timing.per_token if first is None else first) * (1.0 if exact else factor)
 
     def find(self, token: int) -> float:
+        """Return when a token is sent, counted from 1."""
         further = token - self._token
         if further > 0:
             self._token = token
@@ -104,9 +107,9 @@ AT_ONCE = Pace()
 def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, apart: bool = False) -> Iterable[Action]:
     """Yield the actions that send a reply. Without timing, many frames are sent together.
 
-    A plain body waits as long as its stream would; what was recorded keeps its own beat. `more` are headers that go out
-    after the reply's own; `apart` wants one Write for each frame, as faults do. A status that HTTP allows no body gets
-    none, or the client would take it for the next answer.
+    A plain body waits as long as its stream would; a recorded reply keeps its own times. `more` are headers that go
+    out after the reply's own; `apart` wants one Write for each frame, as faults do. A status for which HTTP allows no
+    body gets none, or the client would take it for the next answer.
     """
     head = Head(reply.status, (*reply.headers, *more))
     if reply.status in WITHOUT_BODY:
@@ -116,14 +119,18 @@ def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, a
     if reply.parts.times and not pace.at_once:
         return _send_in_time(head, _write_parts(reply.body, reply.parts))
     if reply.frames is None:
-        pauses = [] if pace.at_once else [Wait(reply.beats[0] if reply.beats else pace.duration(reply.tokens))]
+        pauses = (
+            []
+            if pace.at_once
+            else [Wait(reply.frame_times[0] if reply.frame_times else pace.compute_duration(reply.tokens))]
+        )
         if reply.pieces is not None:
             return chain((*pauses, head), map(Write, join_batches(reply.pieces, _BATCH)))
         return (*pauses, head, Write(reply.body, reply.tokens))
     if pace.at_once and not apart:
-        return chain((head,), map(Write, _batch_frames(reply.frames)))
-    if reply.beats and not pace.at_once:
-        return _send_in_time(head, _keep_beats(reply.frames, reply.beats))
+        return chain((head,), map(Write, _join_in_batches(reply.frames)))
+    if reply.frame_times and not pace.at_once:
+        return _send_in_time(head, _keep_frame_times(reply.frames, reply.frame_times))
     return _send_in_time(head, _pace_frames(reply.frames, pace))
 
 
@@ -134,13 +141,13 @@ class PacedReply(NamedTuple):
     pace: Pace
 
 
-def fit_beats(reply: Reply, pace: Pace) -> PacedReply:
+def fit_frame_times(reply: Reply, pace: Pace) -> PacedReply:
     """Return a reply whose last frame leaves when its pace is over, and not before the others, with its new pace."""
-    *before, _ = reply.beats
-    last = max((pace.duration(reply.tokens), *before))
+    *before, _ = reply.frame_times
+    last = max((pace.compute_duration(reply.tokens), *before))
     if not last:
-        return PacedReply(replace(reply, beats=()), AT_ONCE)
-    return PacedReply(replace(reply, beats=(*before, last)), Pace(Timing(total=last)))
+        return PacedReply(replace(reply, frame_times=()), AT_ONCE)
+    return PacedReply(replace(reply, frame_times=(*before, last)), Pace(Timing(total=last)))
 
 
 def _follow(head: Head, script: Iterator[Frame | float]) -> Iterator[Action]:
@@ -158,7 +165,7 @@ def join_frames(reply: Reply) -> Reply:
         return reply
     if isinstance(reply.frames, Frames) and len(body := reply.frames.join(write_event)) <= _BATCH:
         return Reply(reply.status, reply.headers, body)
-    several = _batch_frames(reply.frames)
+    several = _join_in_batches(reply.frames)
     first = next(several, b"")
     second = next(several, None)
     if second is None:
@@ -171,7 +178,7 @@ def fit_form(reply: Reply, pace: Pace, *, apart: bool, few: bool) -> Reply:
 
     Faults want all frames `apart`, and a plain body as a whole.
     """
-    if reply.beats and not pace.at_once:  # each frame has its time
+    if reply.frame_times and not pace.at_once:  # each frame has its time
         return reply
     if apart:
         if reply.pieces is None:
@@ -181,17 +188,17 @@ def fit_form(reply: Reply, pace: Pace, *, apart: bool, few: bool) -> Reply:
         return replace(reply, headers=(*reply.headers, length), body=body, pieces=None)
     if pace.at_once:
         return join_frames(reply)
-    return part_frames(reply, pace) if few else reply
+    return join_paced_frames(reply, pace) if few else reply
 
 
-def part_frames(reply: Reply, pace: Pace) -> Reply:
+def join_paced_frames(reply: Reply, pace: Pace) -> Reply:
     """Return the reply with its frames joined to a body, of which each part leaves at its time."""
     if reply.frames is None:
         return reply
     written: list[bytes] = []
     ends: dict[float, int] = {}
     size = 0
-    for timed in _time_frames(reply.frames, pace):
+    for timed in _schedule_frames(reply.frames, pace):
         data = write_event(timed.frame)
         written.append(data)
         size += len(data)
@@ -202,7 +209,7 @@ def part_frames(reply: Reply, pace: Pace) -> Reply:
     return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
 
 
-def _batch_frames(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
+def _join_in_batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
     return join_batches(map(write_event, frames.runs if isinstance(frames, Frames) else frames), _BATCH)
 
 
@@ -222,7 +229,7 @@ def _send_in_time(head: Head, writes: Iterable[tuple[float, Write]]) -> Iterator
 
 
 def _pace_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, Write]]:
-    for timed in _time_frames(frames, pace):
+    for timed in _schedule_frames(frames, pace):
         yield timed.at, Write(write_event(timed.frame), timed.tokens, timed.frame)
 
 
@@ -234,7 +241,7 @@ class _TimedFrame(NamedTuple):
     frame: Frame | bytes
 
 
-def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[_TimedFrame]:
+def _schedule_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[_TimedFrame]:
     """Yield when each frame leaves.
 
     The frame that ends the n-th token leaves at that token's time; a frame without tokens follows the one before.
@@ -242,7 +249,7 @@ def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[_Timed
     if pace.timing.total is not None:
         frames = tuple(frames)
         pace = pace.fit(sum(map(_count_tokens, frames)))
-    moments = pace.moments()
+    moments = pace.draw_moments()
     token = 0
     now = 0.0
     for frame in frames:
@@ -257,9 +264,9 @@ def _write_parts(body: bytes, parts: Parts) -> Iterator[tuple[float, Write]]:
         yield moment, Write(body[start:end])
 
 
-def _keep_beats(frames: Iterable[Frame | bytes], beats: Iterable[float]) -> Iterator[tuple[float, Write]]:
-    for frame, beat in zip(frames, beats, strict=True):
-        yield beat, Write(write_event(frame), _count_tokens(frame), frame)
+def _keep_frame_times(frames: Iterable[Frame | bytes], times: Iterable[float]) -> Iterator[tuple[float, Write]]:
+    for frame, at in zip(frames, times, strict=True):
+        yield at, Write(write_event(frame), _count_tokens(frame), frame)
 
 
 def _count_tokens(frame: Frame | bytes) -> int:

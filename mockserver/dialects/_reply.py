@@ -156,7 +156,7 @@ def answer_reply(
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
-        body = renderer.body(answer, options)
+        body = renderer.render_body(answer, options)
         own_reply = make_json_reply(200, body, "", answer.headers, tokens=answer.weight, json_type=json_type)
         return prepend_lines(own_reply, lines)
     own = HeaderLines(f"{lines}{json_type}content-length: {len(data)}\r\n", sized=True)

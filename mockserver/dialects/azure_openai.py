@@ -37,7 +37,7 @@ from mockserver.dialects._reply import (
     make_request_uuid,
     write_remaining_limits,
 )
-from mockserver.wire.chat import ChatLayout, ChatRenderer, prompt_filter
+from mockserver.wire.chat import ChatLayout, ChatRenderer, make_prompt_filter
 from mockserver.wire.text import TextLayout, TextRenderer
 
 NAME = "azure_openai"
@@ -66,7 +66,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 def _render_error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
     four = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": resolved.code}
     if failure.reason == "content_filter":
-        seen = prompt_filter(failure.details.get("safety", ()))["content_filter_results"]
+        seen = make_prompt_filter(failure.details.get("safety", ()))["content_filter_results"]
         inner = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": seen}
         return {**four, "status": resolved.status, "innererror": inner}
     if resolved.kind is None:

@@ -22,7 +22,7 @@ from mockserver.dialects._errors import (
 from mockserver.dialects._openai_api.chat import ChatParser, make_chat_operation
 from mockserver.dialects._parse import Body, read_bearer
 from mockserver.dialects._reply import make_json_reply, make_model_operations, make_request_hex, write_request_id
-from mockserver.wire.chat import ChatLayout, prompt_filter
+from mockserver.wire.chat import ChatLayout, make_prompt_filter
 
 NAME = "skytells"
 
@@ -56,7 +56,7 @@ def _find_details(failure: Failure, status: int) -> Mapping[str, Json]:
     if failure.reason == "content_filter":
         details = {
             "category": "content_filter",
-            "prompt_filter_results": [prompt_filter(failure.details.get("safety", ()))],
+            "prompt_filter_results": [make_prompt_filter(failure.details.get("safety", ()))],
         }
     return details
 

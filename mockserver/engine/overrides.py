@@ -80,14 +80,15 @@ class DeliveryOverrides(Struct, frozen=True):
     def change(self, draft: Drafted, call: Call) -> Drafted:
         """Apply the faults that change what an answer says, such as wrong tool arguments."""
         for each in self.faults:
-            if each.change is not None and type(draft) is Draft:
-                draft = each.change(draft, call)
+            if each.change_draft is not None and type(draft) is Draft:
+                draft = each.change_draft(draft, call)
         return draft
 
     def apply(self, call: Call, seed: Seed, plan: Plan) -> Plan:
         """Apply the timing, and the faults of delivery, to a plan."""
         faults = [
-            Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
+            Fault(each.name, each.change_actions, seed.branch("fault", each.label, call.fingerprint))
+            for each in self.faults
         ]
         return replace(
             plan,

@@ -1,4 +1,4 @@
-"""Audio: texts that are said, and what is said in recordings. What is said here is heard again, word for word."""
+"""Audio: speech made of texts, and transcripts of recordings; those of speech from here are right word for word."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ USUAL_VOICE = "alloy"
 
 
 class StatedAudio(Struct, frozen=True):
-    """What a rule says of a sound: a whole file and what is said in it, or a text to say, in a voice."""
+    """What a rule states of a sound: a whole file and the words in it, or a text to say, in a voice."""
 
     file: bytes | None = None
     text: str | None = None
@@ -32,7 +32,7 @@ class StatedAudio(Struct, frozen=True):
 
 
 class Spoken(Artifact, frozen=True):
-    """What is said, in no format yet, or a file of a rule."""
+    """Speech that has no format yet, or a file of a rule."""
 
     speech: Speech | bytes
     prompt_tokens: int
@@ -47,14 +47,14 @@ class Spoken(Artifact, frozen=True):
         return self
 
     def show(self) -> str:
-        """Return what is said."""
+        """Return the text that is said."""
         if isinstance(self.speech, bytes):
             return f"{len(self.speech):,} bytes"
         return f"{self.speech.text} ({self.speech.voice}, {self.speech.seconds:g} s)"
 
 
 class Transcript(Artifact, frozen=True):
-    """What is said in a recording of so many seconds."""
+    """The text of a recording, and its length in seconds."""
 
     text: str
     seconds: float
@@ -123,18 +123,18 @@ def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
 MAX_SPOKEN = 10_000
 
 
-def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
+def _finish_speech(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
     stated: StatedAudio = draft.stated or StatedAudio()
     tokens = draft.usage.get("prompt", call.prompt_tokens)
     if stated.file is not None:
-        return Spoken(stated.file, tokens, draft.headers)
+        return Spoken(stated.file, prompt_tokens=tokens, headers=draft.headers)
     text = call.prompts[0].text[:MAX_SPOKEN] if stated.text is None else stated.text
     speech = Speech(text, stated.voice or call.options.voice or USUAL_VOICE, call.options.speed)
-    return Spoken(speech, tokens, draft.headers)
+    return Spoken(speech, prompt_tokens=tokens, headers=draft.headers)
 
 
 def write_turn(draft: ArtifactDraft) -> Draft:
-    """Return what is said in a turn of a conversation, with how it sounds. Raises ValueError."""
+    """Return the draft of a turn of a conversation: its text, with its sound. Raises ValueError."""
     stated: StatedAudio = draft.stated
     if stated.file is None:
         if stated.text is None:
@@ -149,17 +149,17 @@ def write_turn(draft: ArtifactDraft) -> Draft:
     return Draft((DraftChoice((Text(text, sound=sound),)),), draft.model, draft.usage, headers=draft.headers)
 
 
-def _write_down(call: Call, draft: ArtifactDraft, origins: Origins) -> Transcript:
+def _finish_transcript(call: Call, draft: ArtifactDraft, origins: Origins) -> Transcript:
     seconds: float = call.raw.get("duration") or 0.0
     text = draft.stated
-    if text is None and call.messages:  # what was heard
+    if text is None and call.messages:  # the words that were heard
         text = call.messages[-1].text
     if text is None:
-        text = _invent(call, seconds, origins.seed)
-    return Transcript(text, seconds or measure_speech(text), draft.headers)
+        text = _invent_words(call, seconds, origins.seed)
+    return Transcript(text, seconds or measure_speech(text), headers=draft.headers)
 
 
-def _invent(call: Call, seconds: float, seed: Seed) -> str:
+def _invent_words(call: Call, seconds: float, seed: Seed) -> str:
     """Return plain words for a recording in which nobody is heard."""
     draw = seed.stream("transcript", call.content_fingerprint)
     count = min(max(round(seconds * WORDS_A_SECOND), 3), _MAX_INVENTED)
@@ -204,7 +204,7 @@ SPEECH = ArtifactKind(
     body=lambda text: {"input": text, "voice": "alloy"},
     model_word="tts",
     wire={},
-    finish=_say,
+    finish=_finish_speech,
 )
 
 
@@ -216,7 +216,7 @@ def _make_transcription(name: str) -> ArtifactKind:
         body=lambda text: {"file": text},
         model_word="transcribe",
         wire={"text": str},
-        finish=_write_down,
+        finish=_finish_transcript,
         files={"file": lambda text: write_wav(Speech(text))},
         takes_files=True,
     )

@@ -5,13 +5,13 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.plan import Stored
 from mockserver.kinds.kind import MCP_ANSWER_KEYS, Conversation
-from mockserver.kinds.stored_answers import AnswerLookUp, Found, delete, show
+from mockserver.kinds.stored_answers import AnswerLookUp, FoundAnswer, delete, show
 
 
-def _update_metadata(call: Call, stored: Stored) -> Found:
+def _update_metadata(call: Call, stored: Stored) -> FoundAnswer:
     raw = {**stored.call.raw, "metadata": call.raw.get("metadata")}
     changed = replace(stored, call=replace(stored.call, raw=raw))
-    return Found(show(call, changed).seen, changed)
+    return FoundAnswer(show(call, changed).seen, changed)
 
 
 CHAT = Conversation(

@@ -73,7 +73,7 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Embeddings:
     texts = [prompt.text for prompt in call.prompts]
     vectors = LazySequence(lambda: (stated or embed(text, size, origins.seed) for text in texts), len(texts))
     tokens = draft.usage.get("prompt", call.prompt_tokens)
-    return Embeddings(draft.model or call.model, vectors, tokens, draft.headers)
+    return Embeddings(model=draft.model or call.model, vectors=vectors, prompt_tokens=tokens, headers=draft.headers)
 
 
 _READ = 32_768  # characters of a text: about as many as models take
@@ -83,6 +83,7 @@ _HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds
 
 
 def find_dimensions(model: str) -> int:
+    """Return how many numbers the vectors of a model have, by a word in its name."""
     name = model.lower()
     for word, size in _SIZES.items():
         if word in name:
@@ -91,16 +92,18 @@ def find_dimensions(model: str) -> int:
 
 
 def embed(text: str, dimensions: int, seed: Seed) -> Vector:
+    """Return a unit vector for a text; texts with common words have similar ones."""
     indexes = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_INDEXES)
-    words = _WORD.findall(_lower(text[:_READ]))
+    read = text[:_READ]
+    words = _WORD.findall(read.lower() if read.isascii() else read.translate(_SMALL_LETTERS))
     sums = dict[int, int]()
-    for place, times in Counter(chain.from_iterable([_places(word, dimensions, seed) for word in words])).items():
+    for place, times in Counter(chain.from_iterable([_find_places(word, dimensions, seed) for word in words])).items():
         if place < dimensions:
             sums[place] = sums.get(place, _ODD[indexes[place]]) + _HASH_WEIGHT * times
         else:
             at = place - dimensions
             sums[at] = sums.get(at, _ODD[indexes[at]]) - _HASH_WEIGHT * times
-    eighths = _sum(indexes.translate(_LOW)) + _PART * _sum(indexes.translate(_HIGH))
+    eighths = _sum_bytes(indexes.translate(_LOW)) + _PART * _sum_bytes(indexes.translate(_HIGH))
     squares = 8 * eighths + dimensions
     length = sqrt(squares + sum([each * each - _SQUARES[indexes[at]] for at, each in sums.items()]))
     positive = [number / length for number in _POSITIVE]
@@ -108,35 +111,32 @@ def embed(text: str, dimensions: int, seed: Seed) -> Vector:
     return PaletteVector(palette, indexes, {at: each / length for at, each in sums.items()})
 
 
-def _sum(numbers: bytes) -> int:
+def _sum_bytes(numbers: bytes) -> int:
     """Return the sum of small numbers: the low half of Adler-32, whose modulus a thousand of them cannot reach."""
     return sum([adler32(numbers[at : at + 1_000], 0) & 0xFFFF for at in range(0, len(numbers), 1_000)])
 
 
 @remember(4_096)
-def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
-    """Return the places where a word adds to a vector; at places beyond its end (less its length), it subtracts."""
+def _find_places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
+    """Return the places where a word adds to a vector; beyond its end stand those where it subtracts."""
     word = word[:_LONGEST_WORD]
-    hashes = _numbers("word", word, seed)[: len(word)]
+    hashes = _hash_text("word", word, seed)[: len(word)]
     if len(word) > _SHORT_WORD or not word.isascii():
         around = f"<{word}>"
-        letters = [_numbers_of_letters(around[at : at + 3], seed) for at in range(len(word))]
+        letters = [_hash_letters(around[at : at + 3], seed) for at in range(len(word))]
         hashes = (*hashes, *chain.from_iterable(letters))
     both = 2 * dimensions
     return tuple([number % both for number in hashes])
 
 
 @remember(16_384)
-def _numbers_of_letters(letters: str, seed: Seed) -> tuple[int, ...]:
-    return _numbers("letters", letters, seed)[:2]
+def _hash_letters(letters: str, seed: Seed) -> tuple[int, ...]:
+    return _hash_text("letters", letters, seed)[:2]
 
 
-def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
+def _hash_text(what: str, text: str, seed: Seed) -> tuple[int, ...]:
+    """Return four numbers of 64 bits."""
     return unpack(">4Q", seed.digest(what, text))
-
-
-def _lower(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_SMALL_LETTERS)
 
 
 _ODD = (*range(1, 128, 2), *range(-127, 0, 2))  # none is zero

@@ -23,11 +23,11 @@ from mockserver.media.picture import Color, Picture, draw, find_color
 USUAL_SIZE = (1024, 1024)  # of a picture
 MAX_PIXELS = 4096  # of a side
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
-_SHOWN = ("background", "output_format", "quality", "size")  # what an item tells of its picture
+_SHOWN = ("background", "output_format", "quality", "size")  # the options of its picture that an item shows
 
 
 class StatedImage(Struct, frozen=True):
-    """What a rule says of an image: a whole file, or the words and the colour of a picture."""
+    """What a rule states of an image: a whole file, or the words and the colour of a picture."""
 
     file: bytes | None = None
     words: str | None = None
@@ -54,12 +54,13 @@ class Images(Artifact, frozen=True):
 
     def show(self) -> str:
         """Return the sizes of the images."""
-        shown = [f"{len(image):,} bytes" if isinstance(image, bytes) else _show(image) for image in self.images]
+        shown = [
+            f"{len(image):,} bytes"
+            if isinstance(image, bytes)
+            else f"{image.width} x {image.height} pixels, {image.ground.code}"
+            for image in self.images
+        ]
         return ", ".join(shown)
-
-
-def _show(picture: Picture) -> str:
-    return f"{picture.width} x {picture.height} pixels, {picture.ground.code}"
 
 
 class PictureSpec(Table):
@@ -91,39 +92,41 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Images:
     stated: StatedImage = draft.stated or StatedImage()
     words = call.prompts[0].text if stated.words is None else stated.words
     width, height = call.options.size or USUAL_SIZE
+    count = call.options.n
     if stated.file is not None:
-        images: tuple[Picture | bytes, ...] = (stated.file,) * call.options.n
+        images: tuple[Picture | bytes, ...] = (stated.file,) * count
     else:
-        images = tuple(
-            [
-                draw(_number(words, index), width, height, origins.seed, color=stated.color)
-                for index in range(call.options.n)
-            ]
-        )
-    return Images(images, origins.now, draft.usage.get("prompt", call.prompt_tokens), draft.headers)
+        # Numbers tell several pictures apart.
+        texts = [words, *[f"{words} {number}".lstrip() for number in range(2, count + 1)]]
+        images = tuple([draw(text, width, height, seed=origins.seed, color=stated.color) for text in texts])
+    return Images(
+        images=images,
+        created=origins.now,
+        prompt_tokens=draft.usage.get("prompt", call.prompt_tokens),
+        headers=draft.headers,
+    )
 
 
 def parse_size(stated: str) -> tuple[int, int] | None:
-    """Return the pixels of a size such as `1536x1024`; None if it is none."""
+    """Return the width and height of a size such as `1536x1024`, in pixels; None for any other text."""
     found = _SIZE.fullmatch(stated)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 def paint_item(stated: Mapping[str, Json], tool: Mapping[str, Json], words: str, seed: Seed) -> dict[str, Json]:
-    """Return an `image_generation_call` with its picture, as it is stated and the tool asks for it."""
+    """Return an `image_generation_call` with its picture.
+
+    Its options are those of the `stated` item, else those of the `tool`. The picture shows `words`, unless the item
+    states a revised prompt.
+    """
     options = {name: stated.get(name) or tool.get(name) for name in _SHOWN}
     width, height = parse_size(str(options["size"])) or USUAL_SIZE
     width, height = (min(max(side, 1), MAX_PIXELS) for side in (width, height))
     form = FORMATS.get(str(options["output_format"]), FORMATS["png"])
     text = stated.get("revised_prompt") or words
-    picture = draw(str(text), width, height, seed, is_transparent=options["background"] == "transparent")
+    picture = draw(str(text), width, height, seed=seed, is_transparent=options["background"] == "transparent")
     shown = {name: value for name, value in options.items() if value not in (None, "auto")}
     return {**stated, **shown, "result": b64encode(form.write(picture)).decode()}
-
-
-def _number(words: str, index: int) -> str:
-    """Return the words in one of several pictures, which tell them apart."""
-    return f"{words} {index + 1}".lstrip() if index else words
 
 
 IMAGE = ThenKey(
@@ -148,7 +151,7 @@ def _make_kind(name: str) -> ArtifactKind:
         model_word="image",
         wire={"data": [{"b64_json?": str | None, "url?": str | None}]},
         finish=_finish,
-        files={} if name == "images" else {"image": lambda text: write_png(draw(text, *USUAL_SIZE, Seed()))},
+        files={} if name == "images" else {"image": lambda text: write_png(draw(text, *USUAL_SIZE, seed=Seed()))},
         takes_files=name != "images",
     )
 

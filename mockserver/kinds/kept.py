@@ -1,6 +1,6 @@
-"""What providers keep for their users, and what can be done with it: files, batches, conversations, jobs and the rest.
+"""The objects that providers keep for their users: files, batches, conversations, jobs and the rest.
 
-`objects.py` says what such a kind is; a dialect adds how its objects are made and shown.
+`objects.py` describes such a kind; a dialect makes its objects and shows them.
 """
 
 from mockserver.kinds.kind import OperationKind

@@ -37,11 +37,11 @@ ReadFile = Callable[[str], bytes]
 
 
 class ThenKey(Struct, frozen=True, kw_only=True):
-    """A key of `then` that answers operations which are no conversations.
+    """A key of `then` that answers operations other than conversations.
 
     `value` and `doc` are its type and description in a rules file, `beside` are the keys that may go with it, and
     `states` names its value in messages. `compile(value, read_file)` turns the value into what an ArtifactDraft states;
-    `read_file(name)` returns the bytes of a file beside the rules. Both raise ValueError that says what is wrong.
+    `read_file(name)` returns the bytes of a file beside the rules. Both raise ValueError for a value that is wrong.
     """
 
     key: str
@@ -59,7 +59,8 @@ class Conversation(OperationKind, frozen=True, kw_only=True):
     `body(text)` is a request that asks a text, without its model, and `body_key` the key that contains the text.
     `continues` names the operation whose stored answers it can continue; if it `needs_previous`, an unknown one is an
     error, even if answers are generated. `may_forget`: it can drop the start of a prompt that is too long. `then` is a
-    key of `then` that answers it beside text, and `write(draft)` returns what that says; it raises ValueError.
+    key of `then` that answers it beside text, and `write(draft)` returns the draft of such an answer; it raises
+    ValueError.
     """
 
     body: Callable[[str], dict[str, Json]]
@@ -73,12 +74,12 @@ class Conversation(OperationKind, frozen=True, kw_only=True):
 
     @property
     def has_tools(self) -> bool:
-        """Return whether its answers can call tools."""
+        """Whether its answers can call tools."""
         return "tool_calls" not in self.withheld
 
 
 class Origins(Struct, frozen=True):
-    """What generated values, ids and times come from: `now` is in seconds, and `draw_id` draws the artifact's id."""
+    """The sources of generated values, times and ids: `now` is in seconds, and `draw_id` draws the artifact's id."""
 
     seed: Seed
     now: int
@@ -90,8 +91,7 @@ class ArtifactKind(OperationKind, frozen=True, kw_only=True):
 
     `then` is the key of `then` that answers it; operations may share one. `body(text)` is a request about a text,
     without its model, and `files` are the files in it, by their fields; `model_word` in the name of a model identifies
-    the operation if the body does not. `wire` has
-    the keys that clients need in an answer, for `cassette verify`.
+    the operation if the body does not. `wire` has the keys that clients need in an answer, for `cassette verify`.
 
     `finish(call, draft, origins)` makes the artifact of a draft, and generates what the draft does not state.
     """

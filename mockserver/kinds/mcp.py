@@ -36,7 +36,7 @@ OPERATIONS = (*ANSWERED.values(), SESSION)
 
 
 def make_mcp_call(request: McpRequest, http: HttpRequest, sent: Mapping[str, Json] = MappingProxyType({})) -> Call:
-    """Return the call of a message to an MCP server, which was `sent` as this object."""
+    """Return the call of a message to an MCP server; `sent` is the JSON-RPC object as the client sent it."""
     kind = ANSWERED.get(request.method, SESSION)
     meaning: dict[str, Json] = {"server": request.server, "method": request.method, "target": request.target}
     if kind is SESSION and not request.is_handshake:  # which pages of which list
@@ -56,18 +56,18 @@ def make_mcp_call(request: McpRequest, http: HttpRequest, sent: Mapping[str, Jso
 
 
 def read_message(call: Call) -> McpRequest:
-    """Return the message to an MCP server that a call is."""
+    """Return the message that a call to an MCP server was made of."""
     assert call.mcp is not None  # its operation is one of these
     return call.mcp
 
 
 def refuse_message(message: str, code: int, *, status: int = 200, data: Json = None) -> Failure:
-    """Return an error of JSON-RPC, and of HTTP if there is a status for it."""
+    """Return the Failure that becomes an error of JSON-RPC with this code and `data`."""
     return Failure("bad_parameter", message, status=status, code=code, details={} if data is None else {"data": data})
 
 
 def _describe_request(request: McpRequest) -> str:
-    """Return what is asked as the text that results are made of: the arguments, or the URI."""
+    """Return the text that results are made of: the arguments, or the URI."""
     if request.method == "resources/read":
         return request.target
     stated = request.arguments.items()

@@ -1,4 +1,4 @@
-"""The models that exist: all of them, or one; and what a server that holds them does with them."""
+"""The models that exist: all of them, or one; and what a server does with the models that it holds."""
 
 from mockserver.kinds.kind import ModelListing
 

@@ -64,7 +64,7 @@ def _compile(stated: Mapping[str, float] | Sequence[str], read_file: ReadFile) -
 def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Moderations:
     scores: Mapping[str, float] = draft.stated or {}
     results = tuple([judge(prompt.text, scores, origins.seed) for prompt in call.prompts])
-    return Moderations(origins.draw_id(), draft.model or call.model, results, draft.headers)
+    return Moderations(id=origins.draw_id(), model=draft.model or call.model, results=results, headers=draft.headers)
 
 
 _FLAGGED = 0.5  # the least score that flags a category

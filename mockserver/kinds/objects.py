@@ -1,4 +1,4 @@
-"""Kept objects: which operations create and look them up, and what these can do with the objects of a namespace."""
+"""Kept objects: the operations that create them and look them up, and their access to the objects of a namespace."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
@@ -41,7 +41,7 @@ STATUS = ThenKey(
 class ObjectKind(Struct, frozen=True):
     """Objects of one kind, by their `name` in the names of operations: `create_file` makes a `file`.
 
-    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are more operations on one,
+    `usual` has the usual operations on one of them: retrieve, update, delete. `others` are more operations on one,
     and `listed_by` is the one that lists them. `statuses` are those that a rule can state of a new one.
     """
 
@@ -54,18 +54,18 @@ class ObjectKind(Struct, frozen=True):
 
     @property
     def made_by(self) -> str:
-        """Return the operation that makes one."""
+        """The operation that makes one."""
         return f"create_{self.name}"
 
     @property
     def acts(self) -> tuple[str, ...]:
-        """Return the operations on one of them."""
+        """The operations on one of them."""
         names = {"retrieve": self.name, "update": f"update_{self.name}", "delete": f"delete_{self.name}"}
         return (*[names[act] for act in self.usual.split()], *self.others)
 
     @property
     def operations(self) -> tuple[OperationKind, ...]:
-        """Return all operations."""
+        """All operations."""
         names = (*filter(None, [self.listed_by]), *self.acts)
         look_ups = [LookUp(name=name, made_by=self.made_by, takes_text=False) for name in names]
         return (Creation(name=self.made_by, statuses=self.statuses, takes_files=self.takes_files), *look_ups)
@@ -80,7 +80,7 @@ class Creation(OperationKind, frozen=True, kw_only=True):
 
     @property
     def then(self) -> ThenKey | None:
-        """Return the key of `then` that says something of the object."""
+        """The key of `then` that states something about the object."""
         return STATUS if self.statuses else None
 
 
@@ -104,6 +104,20 @@ class ObjectChange(NamedTuple):
     after: KeptObject
 
 
+class HeldName(NamedTuple):
+    """A name that a call holds, so that no other call of its namespace does."""
+
+    namespace: str
+    name: str
+
+
+class ObjectEvent(NamedTuple):
+    """An event of an object that webhooks report: its kind, such as `batch.completed`, and the object's id."""
+
+    kind: str
+    id: str
+
+
 class Objects(Struct, frozen=True, kw_only=True):
     """The objects of one namespace, while one call is answered.
 
@@ -112,8 +126,8 @@ class Objects(Struct, frozen=True, kw_only=True):
     new object. `mark` tells the ids of what the call makes from those of equal calls before it; if `unique_ids`, no two
     may be the same. `rule_files` are the files beside the rules that rules send.
 
-    `announces`: webhooks tell how objects end, which then do so by themselves: `events` has the kinds and the ids.
-    `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
+    `announces`: webhooks report how objects end, which then end by themselves; `events` are those of this call. `locks`
+    are the names that all calls hold, and `held` those of this one; None: calls need not hold anything.
     """
 
     call: Call
@@ -130,17 +144,17 @@ class Objects(Struct, frozen=True, kw_only=True):
     source: str = ""
     mark: str = ""
     locks: set[tuple[str, str]] | None = None
-    held: list[tuple[str, str]] = []
+    held: list[HeldName] = []
     done: list[CarriedOut] = []
-    events: list[tuple[str, str]] = []
+    events: list[ObjectEvent] = []
 
     @property
     def now(self) -> int:
-        """Return the time in seconds."""
+        """The time in seconds."""
         return self.clock.now()
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
-        """Return an id that follows from the call; the same call gets another one the next time."""
+        """Return an id that follows from the call; an equal call gets another one."""
         return self._draw_id(shape, f"object {purpose}", self.mark)
 
     def derive_id(self, shape: IdShape) -> str:
@@ -152,7 +166,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         return draw(self.call.fingerprint + mark)
 
     def refuse_statuses(self) -> None:
-        """Raise Failure if a rule gives statuses to the new object, which has none."""
+        """Raise Failure if a rule gives statuses to the new object: its kind has no statuses."""
         if self.statuses:
             why = f"{self.source}: {self.call.dialect} has no statuses that a rule can state"
             raise Failure("server_error", why, status=500)
@@ -200,8 +214,8 @@ class Objects(Struct, frozen=True, kw_only=True):
         return next((data for data in self.rule_files if hash_data(data) == digest), None)
 
     def hold(self, name: str) -> bool:
-        """Keep other calls from something until the call is answered; return whether no other has kept this one."""
-        key = (self._namespace, name)
+        """Lock a name until the call is answered; return False if another call holds it."""
+        key = HeldName(self._namespace, name)
         if self.locks is None:
             return True
         if key in self.locks:
@@ -211,13 +225,13 @@ class Objects(Struct, frozen=True, kw_only=True):
         return True
 
     def release(self) -> None:
-        """Give back what the call holds."""
+        """Unlock the names that the call holds."""
         if self.locks is not None:
             self.locks.difference_update(self.held)
 
     def announce(self, kind: str, about: str) -> None:
-        """Have a webhook tell that something has happened to an object: `batch.completed`, and its id."""
-        self.events.append((kind, about))
+        """Have a webhook report an event of an object: its `kind`, such as `batch.completed`, and the object's id."""
+        self.events.append(ObjectEvent(kind, about))
 
     def note(self, done: CarriedOut) -> None:
         """Note a call that was answered for the journal, where it gets a row of its own."""
@@ -236,9 +250,9 @@ async def find_object(
     invented: KeptObject | None = None,
     refusal: Failure | None = None,
 ) -> KeptObject:
-    """Return an object by its id; where unknown ones exist, one that nobody made is as `invented`.
+    """Return an object by its id; `invented` if nobody made it, but unknown objects are answered as if they existed.
 
-    Raises the `refusal` if there is none; the usual one counts as an answer.
+    Raises the `refusal` if it does not exist; the usual one counts as an answer.
     """
     kept = await objects.find(made_by, name)
     if kept is None and invented is not None and objects.invents:
@@ -249,7 +263,7 @@ async def find_object(
 
 
 class Beginning(Struct, frozen=True):
-    """What stands before a call: messages, and the model and the tools of one that names none itself."""
+    """The beginning of a conversation that a call goes on from: messages, and a model and tools, if it names none."""
 
     messages: tuple[Message, ...] = ()
     model: str = ""
@@ -261,12 +275,12 @@ class References(Protocol):
     """The kept objects that a chat or a response refers to: a conversation, an agent, files, vector stores."""
 
     async def read(self, call: Call, objects: Objects) -> Beginning:
-        """Return what stands before the call. Raises Failure if an object does not exist."""
+        """Return the beginning that the call goes on from. Raises Failure if an object does not exist."""
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
-        """Return the answer with what the objects have to say in it, and keep what it adds to them.
+        """Return the answer with the additions of the objects, and keep its own additions to them.
 
-        One that is generated may say something else instead.
+        A generated answer may be replaced.
         """
 
 

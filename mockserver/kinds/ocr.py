@@ -1,4 +1,4 @@
-"""OCR: the text on the pages of a document, as Markdown. Without a rule, each page says whose it is."""
+"""OCR: the text on the pages of a document, as Markdown. Without a rule, each page names its document."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -33,7 +33,7 @@ class Pages(Artifact, frozen=True):
 
 
 def write_page(document: str, index: int) -> str:
-    """Return the text of a page of a document that is at a URL, or has this name."""
+    """Return the text of a page, by its place in a `document` that is a URL or a name."""
     name = document.partition("?")[0].partition("#")[0].rstrip("/").rpartition("/")[2] or document
     return f"# {name.rpartition('.')[0] or name}\n\nPage {index + 1} of {name}."
 
@@ -54,7 +54,7 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Pages:
         return write_page(call.last_user, index) if stated is None else str(stated)
 
     pages = [DocumentPage(index, read(index)) for index in wanted if texts is None or index < count]
-    return Pages(draft.model or call.model, tuple(pages), draft.headers)
+    return Pages(draft.model or call.model, tuple(pages), headers=draft.headers)
 
 
 OCR = ArtifactKind(

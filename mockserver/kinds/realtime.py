@@ -1,4 +1,4 @@
-"""Realtime: conversations that are spoken over a WebSocket, the keys that open one, and calls on the telephone."""
+"""Realtime: spoken conversations over a WebSocket, the keys that open one, and calls on the telephone."""
 
 from mockserver.kinds.audio import AUDIO, write_turn
 from mockserver.kinds.kind import MCP_ANSWER_KEYS, Conversation

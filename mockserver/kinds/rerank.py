@@ -55,7 +55,7 @@ class StatedRanking(Struct, frozen=True):
     order: tuple[int, ...] = ()
 
     def score(self, count: int) -> list[float]:
-        """Return the scores of so many documents. Those that are not named are less relevant than all others."""
+        """Return the scores of `count` documents. Those that are not named are less relevant than all others."""
         if self.scores:
             lowest = min(0.0, *self.scores)
             return [*self.scores[:count], *[lowest] * (count - len(self.scores))]
@@ -68,12 +68,12 @@ class StatedRanking(Struct, frozen=True):
 def score_likeness(query: str, documents: Sequence[str], seed: Seed) -> list[float]:
     """Return a score from 0 to 1 for each document: 1 if it equals the query, near 0 if they share nothing."""
     wanted = [*embed(query, USUAL_DIMENSIONS, seed)]
-    return [_score_cosine(fsum(map(mul, wanted, embed(text, USUAL_DIMENSIONS, seed)))) for text in documents]
-
-
-def _score_cosine(cosine: float) -> float:
-    half = min(1.0, max(0.0, (1 + cosine) / 2))  # 0.5 where the texts share nothing
-    return round(half * half * half * half, _DIGITS)
+    scores = list[float]()
+    for text in documents:
+        cosine = fsum(map(mul, wanted, embed(text, USUAL_DIMENSIONS, seed)))
+        half = min(1.0, max(0.0, (1 + cosine) / 2))  # 0.5 where the texts share nothing
+        scores.append(round(half * half * half * half, _DIGITS))
+    return scores
 
 
 def rank(scores: Sequence[float], top: int | None = None) -> tuple[RankedDocument, ...]:
@@ -96,7 +96,14 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Ranking:
     scores = stated.score(count) if stated else score_likeness(call.last_user, call.documents, origins.seed)
     tokens = draft.usage.get("prompt", call.prompt_tokens)
     ranked = rank(scores, call.options.top_documents)
-    return Ranking(origins.draw_id(), draft.model or call.model, ranked, count, tokens, draft.headers)
+    return Ranking(
+        id=origins.draw_id(),
+        model=draft.model or call.model,
+        ranked=ranked,
+        documents=count,
+        prompt_tokens=tokens,
+        headers=draft.headers,
+    )
 
 
 _DIGITS = 7  # after the point

@@ -5,27 +5,27 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure, Stored
 from mockserver.kinds.kind import MCP_ANSWER_KEYS, Conversation, Question
-from mockserver.kinds.stored_answers import AnswerLookUp, Found, delete, show
+from mockserver.kinds.stored_answers import AnswerLookUp, FoundAnswer, delete, show
 
 
-def _follow(call: Call, stored: Stored) -> Found:
+def _follow(call: Call, stored: Stored) -> FoundAnswer:
     """Show a response; each look-up brings a background response closer to its end, and a stream completes it."""
     if not stored.polls:
-        return Found(stored)
+        return FoundAnswer(stored)
     if call.stream:
         done = replace(stored, polls=0)
-        return Found(done, done)
-    return Found(show(call, stored).seen, replace(stored, polls=stored.polls - 1))
+        return FoundAnswer(done, done)
+    return FoundAnswer(show(call, stored).seen, replace(stored, polls=stored.polls - 1))
 
 
-def _cancel(call: Call, stored: Stored) -> Found | Failure:
+def _cancel(call: Call, stored: Stored) -> FoundAnswer | Failure:
     """End a response of the background that is still in progress."""
     if not stored.call.options.background:
         return Failure("not_cancellable")
     if not stored.polls:
-        return Found(stored)
+        return FoundAnswer(stored)
     seen = replace(stored, answer=replace(stored.answer, phase="cancelled"))
-    return Found(seen, replace(seen, polls=0))
+    return FoundAnswer(seen, replace(seen, polls=0))
 
 
 RESPONSE = Conversation(

@@ -1,4 +1,4 @@
-"""Stored answers: what operations do that look up, change or delete the answers to earlier calls."""
+"""Stored answers: the operations that look up, change or delete the answers to earlier calls."""
 
 from collections.abc import Callable
 
@@ -12,35 +12,35 @@ from mockserver.kinds.objects import LookUp
 BARE_SIZE = 3500  # bytes of an answer without any text
 
 
-class Found(Struct, frozen=True):
+class FoundAnswer(Struct, frozen=True):
     """The result of a look-up, and the answer to store from now on; None leaves it as it is."""
 
     seen: Stored
     kept: Stored | None = None
 
 
-Act = Callable[[Call, Stored], Found | Failure]
+Act = Callable[[Call, Stored], FoundAnswer | Failure]
 
 
 class AnswerLookUp(LookUp, frozen=True, kw_only=True):
     """An operation on stored answers. `act` is its effect on one; None: it lists them in the order of their creation.
 
-    Where answers are generated, an unknown one is invented; if the operation `ends` one, that is still in progress.
+    Where answers are generated, an unknown one is invented; if the operation `ends` one, as one still in progress.
     """
 
     act: Act | None = None
     ends: bool = False
 
 
-def show(call: Call, stored: Stored) -> Found:
+def show(call: Call, stored: Stored) -> FoundAnswer:
     """Show an answer unchanged."""
     if stored.polls:
         stored = replace(stored, answer=replace(stored.answer, phase="in_progress"))
-    return Found(stored)
+    return FoundAnswer(stored)
 
 
-def delete(call: Call, stored: Stored) -> Found:
+def delete(call: Call, stored: Stored) -> FoundAnswer:
     """Delete an answer; later look-ups learn that it is gone."""
     made = replace(stored.call, raw={}, messages=())
     gone = Stored(made, replace(stored.answer, choices=()), gone=True, size=BARE_SIZE)
-    return Found(gone, gone)
+    return FoundAnswer(gone, gone)

@@ -57,6 +57,7 @@ class Offer(Struct, frozen=True):
     parameters: Keys
     verb: str
     does_anything: bool  # a colleague or a computer, which can do anything
+    runs_code: bool  # one word of what that is good for is enough
     keys: Keys  # of its name and its description
 
 
@@ -183,6 +184,7 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
             parameters=parameters,
             verb=next((word for word in name if is_verb(word)), ""),
             does_anything=bool(HANDOFF.match(tool.names[0])) or tool.kind.startswith("computer"),
+            runs_code=tool.kind.startswith("code_interpreter"),
             keys=own.union(*(find_keys(word) for word in told if weigh_word(word) >= 0.6)),
         )
         offers.append(offer)
@@ -414,7 +416,8 @@ _DENIAL = compile_lazily(
 _TURN = compile_lazily(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
 _IDLE = compile_lazily(
     r"(?i)^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\bwhat\s+can\s+you\s+do\b"
-    r"|\b(?:what|which|explain|describe|do\s+you\s+have)\b.{0,60}\b(?:tools?|functions?)\b|\bhow\s+(?:does"
+    r"|\b(?:what|which|explain|describe|do\s+you\s+have|you\s+have\s+access\s+to)\b.{0,60}\b(?:tools?|functions?)\b"
+    r"|\bhow\s+(?:does"
     r"|do)\b.{0,60}\bwork\b"
     r"|\b(?:who|how)\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|feel)\b"
     r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+|just\s+)?"
@@ -543,7 +546,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
         if offer.does_anything:
             return _PENALTIES["does anything"]
         if not composed or any(find_keys(word) & other.keys for word in composed for other in offer.name):
-            return 0.0
+            return _PENALTIES["runs code"] if offer.runs_code else 0.0
         return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
     written = clause.written if said is alone else f"{before.written}, {clause.written}"
@@ -557,7 +560,8 @@ def _list_composing_words(clause: Clause, own: Sequence[str], head: Clause) -> S
         return own[:1]
     first = next((word for word in own if find_keys(word)), "")
     asking = own if weigh_word(first) < 1 else (*split_words(head.text)[:_FIRST_WORDS], *own)
-    found = [word for word in asking[: 2 * _FIRST_WORDS] if word in _COMPOSED]
+    pairs = pairwise(("", *asking[: 2 * _FIRST_WORDS]))
+    found = [word for before, word in pairs if word in _COMPOSED and (before, word) != _AVERAGE]
     return [word for word in found if word in _FORMS] or found
 
 
@@ -578,12 +582,13 @@ _LONGEST_JOINT = 40  # characters
 _MOST_AROUND = 10  # characters
 _FIRST_WORDS = 5
 _UNFIT = -10.0  # for what the words of the clause itself do not speak
-_PENALTIES = {"does anything": 0.3, "composes": -0.6, "explains": -1.5}
+_PENALTIES = {"does anything": 0.3, "runs code": 0.3, "composes": -0.6, "explains": -1.5}
 _FORMS = make_vocabulary("poem story joke essay haiku song limerick riddle")
 _COMPOSED = _FORMS | make_vocabulary(
     "explain describe define compose history write discuss opinion meaning mean means difference teach rewrite"
     " rephrase brainstorm"
 )
+_AVERAGE = ("the", "mean")  # a number, not an explanation
 POINTS_BACK = compile_lazily(
     r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer|output|sum|product)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
     r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|of\s+them)\b|(?=\s+for\s"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
-from math import log
+from math import floor, log
 
 from mockserver.core.plan import Logprob
 from mockserver.core.seed import Random
@@ -21,7 +21,7 @@ def draw_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tok
     draw_bits = rng.getrandbits
     words = len(_COMMON)
     usual, after_blank = _list_alternatives(tokenizer) if top > 0 else ((), ())
-    parts = _HALVES[: top - 1]
+    halves = _HALVES[: top - 1]
     for token in tokens:
         # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
         doubt = 1e-6 + 0.6 * draw() ** 4
@@ -29,7 +29,7 @@ def draw_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tok
         while start >= words:
             start = draw_bits(_BITS)
         # Rounded down, as are the others: sums stay at most one, and no machine's last digit shows.
-        value = log(1 - doubt) * 1e6 // 1 / 1e6
+        value = floor(log(1 - doubt) * 1e6) / 1e6
         if top <= 0:
             yield Logprob(token, value)
             continue
@@ -37,7 +37,9 @@ def draw_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tok
         if token in others:
             others = [other for other in others if other != token]
         # Each is half as probable as the one before: together they are less than the doubt.
-        alternatives = [(other, log(doubt / half) * 1e6 // 1 / 1e6) for other, half in zip(others, parts, strict=False)]
+        alternatives = [
+            (other, floor(log(doubt / half) * 1e6) / 1e6) for other, half in zip(others, halves, strict=False)
+        ]
         yield Logprob(token, value, ((token, value), *alternatives))
 
 

@@ -384,19 +384,24 @@ _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:sin
 
 def compute(text: str, *, bare: bool) -> str | None:
     """Return the result of the sum that a text asks for, after the sum unless `bare`; None where it asks for none."""
-    text = text[:4_000]
-    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
-        text = spoken.sub(sign, text)
-    found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
+    found = find_sum(text)
     if found is None:
         return None
     try:
-        result = _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
+        result = _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval")))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
         return None
-    return result if bare else f"{' '.join(found[0].split()).replace(' / 100 * ', '% of ')} = {result}"
+    return result if bare else f"{' '.join(found.split()).replace(' / 100 * ', '% of ')} = {result}"
+
+
+def find_sum(text: str) -> str | None:
+    """Return the sum that a text asks for, in digits and signs: `3 + 4` for `3 plus 4`; None where it asks for none."""
+    text = text[:4_000]
+    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
+        text = spoken.sub(sign, text)
+    return next((found[0] for found in _SUM.finditer(text) if _is_question(text, found)), None)
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:

@@ -123,7 +123,8 @@ def _read_question(request: str) -> _Question:
 
 def is_order(sentence: str) -> bool:
     """Return whether a sentence begins with a verb that orders something."""
-    return _make_order_pattern().match(sentence) is not None
+    first = _FIRST_WORD.match(sentence)
+    return first is not None and first[1].lower() in _read_orders()
 
 
 def list_content_words(text: str, language: str) -> tuple[str, ...]:
@@ -182,8 +183,8 @@ def _read_phrase(rest: str) -> str:
 
 
 @cache
-def _make_order_pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?:please\s+)?(?:{'|'.join(read_english('verbs', 'orders'))})\b")
+def _read_orders() -> frozenset[str]:
+    return frozenset(read_english("verbs", "orders"))
 
 
 @cache
@@ -202,6 +203,7 @@ _WORD = compile_lazily(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
 LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
 _QUOTES = compile_lazily(r'["“”„«»`*#\[\]{}<>]')
 _EMPTY = compile_lazily(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
+_FIRST_WORD = compile_lazily(r"(?i)(?:please\s+)?([a-z]+)\b")
 _CLAUSE = compile_lazily(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"

@@ -7,7 +7,7 @@ those made before. Instructions may order tools always, never, last, or one befo
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, islice
 
@@ -47,7 +47,7 @@ from mockserver.model.choosing import (
 from mockserver.model.form import WHEN_DONE, remove_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.listed_options import choose_values, find_colleague
-from mockserver.model.orders import compute, find_courtesy, write_code_values
+from mockserver.model.orders import find_courtesy, find_sum, write_code_values
 from mockserver.model.passages import describe_results, list_result_texts
 from mockserver.model.schema import generate_instance
 from mockserver.model.shapes import add_stated_bounds
@@ -476,18 +476,9 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
         if fitting or only_sorts:
             return (ToolRequest(fitting or colleagues[0], text),)
-    asks = (
-        ("?" in text or not _ASKING.isdisjoint(split_words(text)[:1]))
-        and not compute(text, bare=True)
-        and not _TO_YOU.search(text)
-    )
-    is_news = _NEWS.search(text) is not None
-    searching = (
-        tool
-        for tool in work
-        if (asks and _searches_anything(tool)) or (is_news and tool.kind.startswith("web_search"))  # the provider's own
-    )
-    return tuple(ToolRequest(tool, text) for tool in islice(searching, 1))
+    asked_sum = find_sum(text)
+    fits = _find_searcher(text) if asked_sum is None else _computes
+    return tuple(ToolRequest(tool, asked_sum or text) for tool in islice(filter(fits, work), 1))
 
 
 def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
@@ -506,6 +497,17 @@ def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str)
     return (*(ToolRequest(tool, text) for tool in named), first, *found[1:])
 
 
+def _find_searcher(text: str) -> Callable[[Tool], bool]:
+    """Return which tools are a search for what a text asks: the provider's own only for what is new."""
+    asks = ("?" in text or not _ASKING.isdisjoint(split_words(text)[:1])) and not _TO_YOU.search(text)
+    is_news = _NEWS.search(text) is not None
+    return lambda tool: bool(asks and _searches_anything(tool)) or (is_news and tool.kind.startswith("web_search"))
+
+
+def _computes(tool: Tool) -> bool:
+    return tool.kind.startswith("code_interpreter") or list_required(tool) == {"expression"}
+
+
 def _searches_anything(tool: Tool) -> bool:
     needed = list_required(tool)
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
@@ -520,7 +522,8 @@ _SEARCHING = make_vocabulary(
 _ASKING = make_vocabulary("what who whose when where which how")
 _SEARCHED = make_vocabulary("query question q search input keywords topic term request")
 _NEWS = compile_lazily(
-    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year))\b"
+    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|20[2-9]\d"
+    r"|(?:this|last) (?:week|month|year))\b"
 )
 _TO_YOU = compile_lazily(
     r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"

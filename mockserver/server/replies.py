@@ -9,7 +9,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Plan, Raw, Usage
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, fit_form
+from mockserver.delivery.script import AT_ONCE, Pace, fit_form, fit_frame_times
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers
 from mockserver.engine.engine import Engine
@@ -49,8 +49,8 @@ class PlanRenderer(Struct, frozen=True):
         else:
             assert not isinstance(outcome, Usage | Forward | None)
             reply = operation.render(call, outcome)
-        if reply.beats and self.timed and not isinstance(outcome, Recorded):
-            reply, pace = fit_beats(reply, pace)
+        if reply.frame_times and self.timed and not isinstance(outcome, Recorded):
+            reply, pace = fit_frame_times(reply, pace)
         if plan.faults or reply.frames is not None:
             few = isinstance(outcome, Answer) and outcome.weight <= MAX_PARTED_TOKENS
             reply = fit_form(reply, pace, apart=bool(plan.faults), few=few)

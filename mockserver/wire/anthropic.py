@@ -4,6 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,13 +34,13 @@ class MessageOptions(Struct, frozen=True):
     thinking: bool = True  # whether the text of thoughts is shown
     usage: Body = {}  # keys of the usage that repeat the request
     extra: Body = {}  # keys of the message that were asked for
-    toolset: str = ""  # the one that calls of other tools than `tools` are of
+    toolset: str = ""  # the toolset of calls to other tools than `tools`
     tools: frozenset[str] = frozenset()
-    prefix: Callable[[], Prefix] | None = None  # what came before, where thoughts are bound to that
+    prefix: Callable[[], Prefix] | None = None  # the conversation before the answer, if thoughts are bound to it
 
 
-class Block(Struct, frozen=True):
-    """A content block as it is in the end, and the part whose text streams: none where it comes whole."""
+class ContentBlock(Struct, frozen=True):
+    """A content block as it is in the end, and the part whose text streams; None for one that comes whole."""
 
     body: Body
     part: Part | None = None
@@ -48,7 +49,7 @@ class Block(Struct, frozen=True):
 class MessageRenderer(Renderer[MessageOptions]):
     """Renders messages."""
 
-    def body(self, answer: Answer, options: MessageOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: MessageOptions) -> dict[str, Json]:
         content = [block.body for block in list_blocks(answer, options)]
         return {
             **_make_head(answer, content),
@@ -57,19 +58,19 @@ class MessageRenderer(Renderer[MessageOptions]):
             **options.extra,
         }
 
-    def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
         counted = answer.usage
         extra = dict(options.usage)
         done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
-        used = _write_usage(counted, min(1, counted.completion), {}, extra)
+        used = _write_usage(counted, min(1, counted.completion), details={}, extra=extra)
         started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
-        yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
+        yield _make_event("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
         for index, block in enumerate(list_blocks(answer, options)):
             yield from _list_block_events(index, block, answer)
         ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
         total = {**_count_input(counted), "output_tokens": counted.completion}
         total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
-        yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
+        yield _make_event("message_delta", {"delta": ended, "usage": total}, "finish")
         yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 
     def outline(self, answer: Answer, options: MessageOptions) -> Outline | None:
@@ -87,7 +88,7 @@ def _make_head(answer: Answer, content: list[Body]) -> dict[str, Json]:
 
 def _make_ending(answer: Answer) -> dict[str, Json]:
     choice = answer.choices[0]
-    reason = stop_reason(choice)
+    reason = find_stop_reason(choice)
     return {
         "stop_reason": reason,
         "stop_sequence": choice.stop or None,
@@ -95,7 +96,8 @@ def _make_ending(answer: Answer) -> dict[str, Json]:
     }
 
 
-def stop_reason(choice: Choice) -> str:
+def find_stop_reason(choice: Choice) -> str:
+    """Return the `stop_reason` of a message (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons)."""
     if choice.finish == "stop":
         refused = any(isinstance(part, Refusal) for part in choice.parts)
         return "refusal" if refused else "stop_sequence" if choice.stop else "end_turn"
@@ -103,9 +105,9 @@ def stop_reason(choice: Choice) -> str:
 
 
 def _describe_refusal(choice: Choice) -> Body:
-    said = "".join(part.text for part in choice.parts if isinstance(part, Refusal))
+    words = "".join(part.text for part in choice.parts if isinstance(part, Refusal))
     category = "general_harms" if any(verdict.filtered for verdict in choice.safety) else None
-    return {"type": "refusal", "category": category, "explanation": said or None}
+    return {"type": "refusal", "category": category, "explanation": words or None}
 
 
 _REASONS = {
@@ -118,11 +120,12 @@ _REASONS = {
 
 
 def make_usage(answer: Answer, extra: Body) -> dict[str, Json]:
+    """Return the `usage` of a whole message, with these `extra` keys."""
     details = _make_output_details(answer.usage, answer.choices[0].parts)
-    return _write_usage(answer.usage, answer.usage.completion, details, extra)
+    return _write_usage(answer.usage, answer.usage.completion, details=details, extra=extra)
 
 
-def _write_usage(counted: Usage, output: int, details: Body, extra: Body) -> dict[str, Json]:
+def _write_usage(counted: Usage, output: int, *, details: Body, extra: Body) -> dict[str, Json]:
     return {
         **_count_input(counted),
         "cache_creation": {"ephemeral_5m_input_tokens": counted.cache_write, "ephemeral_1h_input_tokens": 0},
@@ -152,8 +155,8 @@ def _make_output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Jso
     return {**thought, **({"server_tool_use": asked} if searches or fetches else {})}
 
 
-def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
-    """Yield the blocks of an answer; its thoughts are signed, each as it stands behind what came before."""
+def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[ContentBlock]:
+    """Yield the blocks of an answer; the signature of each thought is bound to all that stands before it."""
     thinks = any(isinstance(part, Reasoning) for part in answer.choices[0].parts)
     prefix = options.prefix() if thinks and options.prefix is not None else None
     thoughts = 0
@@ -166,7 +169,7 @@ def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
         yield block
 
 
-def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
+def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[ContentBlock]:
     last = ""  # the id of the provider's tool call that a result belongs to
     for at, part in enumerate(answer.choices[0].parts):
         match part:
@@ -175,10 +178,10 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                     notes = part.annotations if isinstance(part, Text) else ()
                     citations = [citation for note in notes for citation in _make_citations(note, part.text)]
                     cited = {"citations": citations} if citations else {}
-                    yield Block({**cited, "type": "text", "text": part.text}, part)
+                    yield ContentBlock({**cited, "type": "text", "text": part.text}, part)
             case Reasoning():
                 text = part.text if options.thinking else ""
-                yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
+                yield ContentBlock({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
                 if not has_object(part):
                     part = wrap_arguments(part)
@@ -186,15 +189,15 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 used = {"id": call.id, "name": call.name, "input": read_arguments(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
                     used["toolset_name"] = options.toolset
-                yield Block({"type": "tool_use", **used}, part)
+                yield ContentBlock({"type": "tool_use", **used}, part)
             case Item():
-                for body in _make_hosted_blocks(part, partial(_name, answer.id, str(at)), last):
+                for body in _make_hosted_blocks(part, partial(_make_hosted_id, answer.id, str(at)), last):
                     last = body.get("id", last)
-                    yield Block(body, part if body["type"].endswith("tool_use") else None)
+                    yield ContentBlock(body, part if body["type"].endswith("tool_use") else None)
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
-    """Yield the citation that a rule's annotation is: Anthropic's own, or a chat's of a URL; others are not sent."""
+    """Yield a rule's annotation as a citation: Anthropic's own, or a chat's of a URL. Others are not sent."""
     kind = str(note.get("type"))
     if kind.endswith("_location"):
         yield note
@@ -240,9 +243,9 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
             server = body["server_label"]
             failed = body.get("error") is not None
             text = _explain_mcp_error(body["error"]) if failed else str(body.get("output") or "")
-            said = [{"type": "text", "text": text, "citations": None}]
+            content = [{"type": "text", "text": text, "citations": None}]
             yield {"type": "mcp_tool_use", "id": made, "name": body["name"], "server_name": server, "input": asked}
-            yield {"type": "mcp_tool_result", "tool_use_id": made, "is_error": failed, "content": said}
+            yield {"type": "mcp_tool_result", "tool_use_id": made, "is_error": failed, "content": content}
         case "server_tool_use" | "mcp_tool_use":
             made = name("srvtoolu_01" if item.kind == "server_tool_use" else "mcptoolu_01")
             called = {"caller": _DIRECT} if item.kind == "server_tool_use" else {}
@@ -262,13 +265,23 @@ def _explain_mcp_error(error: Json) -> str:
     return str(error.get("message") if isinstance(error, Mapping) else error)
 
 
-def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageOptions]:
-    """Return the answer as the summary of its conversation: one block; what it cost stands apart from the usage."""
+class PreparedMessage(NamedTuple):
+    """An answer as a message shows it, and the options of that message."""
+
+    answer: Answer
+    options: MessageOptions
+
+
+def compact_answer(answer: Answer, options: MessageOptions) -> PreparedMessage:
+    """Return the text of an answer as a block that sums up the conversation.
+
+    The usage of such a message is zero; its options tell the tokens of the answer among the `iterations`.
+    """
     text = "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text))
     block = Item("compaction", {"content": text, "encrypted_content": _seal_text(text)})
     cost = {"type": "compaction", **_count_input(answer.usage), "output_tokens": answer.usage.completion}
     silent = replace(answer, choices=(Choice((block,), "compaction"),), usage=Usage())
-    return silent, replace(options, usage={**options.usage, "iterations": [cost]})
+    return PreparedMessage(silent, replace(options, usage={**options.usage, "iterations": [cost]}))
 
 
 def _make_search_result(url: str) -> Body:
@@ -277,7 +290,7 @@ def _make_search_result(url: str) -> Body:
     return {"type": "web_search_result", "title": title, "url": url, "encrypted_content": sealed, "page_age": None}
 
 
-def _name(answer: str, at: str, prefix: str) -> str:
+def _make_hosted_id(answer: str, at: str, prefix: str) -> str:
     return prefix + Seed().draw_base58(22, "server tool", answer, at)
 
 
@@ -308,6 +321,7 @@ def _write_completion(answer: Answer, text: str, ended: Choice | None = None) ->
 
 
 def stream_completion(answer: Answer) -> Iterator[Frame]:
+    """Yield the events of an answer of the API before messages."""
     for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
         yield Frame(to_json(_write_completion(answer, piece)), "completion", weight)
     yield Frame(to_json(_write_completion(answer, "", answer.choices[0])), "completion", part="finish")
@@ -316,11 +330,11 @@ def stream_completion(answer: Answer) -> Iterator[Frame]:
 _TURN = "\n\nHuman:"
 
 
-def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
+def _make_event(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 
-def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: ContentBlock, answer: Answer) -> Iterator[Frame]:
     body = block.body
     part = "arguments" if isinstance(block.part, ToolUse) else "text"
     deltas = None if block.part is None else _DELTAS.get(body["type"])
@@ -329,13 +343,13 @@ def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Fra
         deltas = _write_compaction_deltas
     else:
         started = body if deltas is None else {key: _EMPTY.get(key, value) for key, value in body.items()}
-    yield _frame("content_block_start", {"index": index, "content_block": started}, part)
+    yield _make_event("content_block_start", {"index": index, "content_block": started}, part)
     if not index:
         yield PING
     for delta, weight in deltas(block, answer) if deltas else ():
         data = b'{"type":"content_block_delta","index":%d,"delta":%b}' % (index, delta)
         yield Frame(data, "content_block_delta", weight, part)
-    yield _frame("content_block_stop", {"index": index}, part)
+    yield _make_event("content_block_stop", {"index": index}, part)
 
 
 Deltas = Iterator[tuple[bytes, int]]  # the JSON of a delta, and its weight in tokens
@@ -345,14 +359,14 @@ def _write_delta(kind: bytes, key: bytes, value: Json) -> bytes:
     return b'{"type":"%b","%b":%b}' % (kind, key, to_json(value))
 
 
-def _write_text_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_text_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     for citation in block.body.get("citations", ()):
         yield _write_delta(b"citations_delta", b"citation", citation), 0
     for piece, weight in _list_pieces(block, answer):
         yield _write_delta(b"text_delta", b"text", piece), weight
 
 
-def _write_thinking_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_thinking_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     shown = 0
     for piece, weight in _list_pieces(block, answer) if block.body["thinking"] else ():
         shown += weight
@@ -362,7 +376,7 @@ def _write_thinking_deltas(block: Block, answer: Answer) -> Deltas:
     yield _write_delta(b"signature_delta", b"signature", block.body["signature"]), hidden
 
 
-def _write_input_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_input_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     if not isinstance(block.part, ToolUse):
         yield _NO_INPUT, 0
         ((text, _),) = _space_out([(to_json(block.body["input"]).decode(), 0)])
@@ -391,22 +405,22 @@ def _space_out(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         at += len(piece)
 
 
-_SEPARATOR = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[:,](?=\S)', re.DOTALL)  # or a string, which has none
+_SEPARATOR = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[:,](?=\S)', re.DOTALL)  # or a string, for its own colons
 _NO_INPUT = _write_delta(b"input_json_delta", b"partial_json", "")
 
 
-def _write_compaction_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_compaction_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     sealed = {key: block.body.get(key) for key in ("content", "encrypted_content")}
     yield to_json({"type": "compaction_delta", **sealed}), 0
 
 
-def _list_pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
+def _list_pieces(block: ContentBlock, answer: Answer) -> Iterable[tuple[str, int]]:
     assert block.part is not None  # only such blocks have deltas
     return list_pieces(block.part, answer.tokenizer)
 
 
 _EMPTY: Body = {"text": "", "thinking": "", "signature": "", "input": {}, "citations": []}
-_DELTAS: Mapping[str, Callable[[Block, Answer], Deltas]] = {
+_DELTAS: Mapping[str, Callable[[ContentBlock, Answer], Deltas]] = {
     "text": _write_text_deltas,
     "thinking": _write_thinking_deltas,
     "tool_use": _write_input_deltas,

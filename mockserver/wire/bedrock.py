@@ -32,7 +32,7 @@ Body = Mapping[str, Json]
 
 
 class Guardrail(Struct, frozen=True):
-    """The guardrail that a request names; `traces`: what it found is told."""
+    """The guardrail that a request names; `traces`: the answer tells what it found."""
 
     name: str
     traces: bool = False
@@ -49,7 +49,7 @@ class ConverseOptions(Struct, frozen=True):
     guardrail: Guardrail | None = None
 
 
-class Block(Struct, frozen=True):
+class ConverseBlock(Struct, frozen=True):
     """A content block as it is in the end, and the part that it shows."""
 
     body: Body
@@ -61,7 +61,7 @@ class ConverseRenderer(Renderer[ConverseOptions]):
 
     seals = True
 
-    def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
         choice = answer.choices[0]
         message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
         return {
@@ -74,20 +74,20 @@ class ConverseRenderer(Renderer[ConverseOptions]):
             "usage": make_usage(answer.usage, options),
         }
 
-    def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
         choice = answer.choices[0]
         yield make_frame("messageStart", {"role": "assistant"}, "open")
         for index, block in enumerate(list_blocks(answer, options)):
             yield from _list_block_events(index, block, answer)
         ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
         yield make_frame("messageStop", ended, "end")
-        told = {
+        metadata = {
             "metrics": METRICS,
             **options.echoed,
             **make_trace(answer, options),
             "usage": make_usage(answer.usage, options),
         }
-        yield make_frame("metadata", told, "end")
+        yield make_frame("metadata", metadata, "end")
 
     def outline(self, answer: Answer, options: ConverseOptions) -> Outline | None:
         if options.echoed or options.guardrail is not None:
@@ -101,6 +101,7 @@ METRICS: Body = {"latencyMs": 0}  # the time that an answer takes is not in its 
 
 
 def find_stop_reason(choice: Choice, options: ConverseOptions) -> str:
+    """Return the `stopReason` of an answer; a filter that trips counts as the guardrail, if the request names one."""
     if choice.finish == "stop":
         refused = any(isinstance(part, Refusal) for part in choice.parts)
         return "content_filtered" if refused else "stop_sequence" if choice.stop else "end_turn"
@@ -125,6 +126,7 @@ def _tell_stop(choice: Choice, options: ConverseOptions) -> Body:
 
 
 def make_usage(usage: Usage, options: ConverseOptions) -> dict[str, Json]:
+    """Return the `usage` of an answer; tokens of caches are left out where nothing is cached."""
     cached = {"cacheReadInputTokens": usage.cached, "cacheWriteInputTokens": usage.cache_write}
     return {
         **(cached if options.caches or usage.cached or usage.cache_write else {}),
@@ -134,8 +136,8 @@ def make_usage(usage: Usage, options: ConverseOptions) -> dict[str, Json]:
     }
 
 
-def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
-    """Yield the blocks of an answer: those of a filter that has tripped are only its message."""
+def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[ConverseBlock]:
+    """Yield the blocks of an answer."""
     thoughts = 0
     for part in answer.choices[0].parts:
         match part:
@@ -144,22 +146,22 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
                     notes = part.annotations if isinstance(part, Text) else ()
                     citations = [citation for note in notes for citation in _make_citations(note, part.text)]
                     cited = {"citationsContent": {"citations": citations, "content": [{"text": part.text}]}}
-                    yield Block(cited if citations else {"text": part.text}, part)
+                    yield ConverseBlock(cited if citations else {"text": part.text}, part)
             case Reasoning():
                 signed = {"signature": sign(part.text, thoughts, None)} if options.signs else {}
                 text = {**signed, "text": part.text if options.thoughts else ""}
                 thoughts += 1
-                yield Block({"reasoningContent": {"reasoningText": text}}, part)
+                yield ConverseBlock({"reasoningContent": {"reasoningText": text}}, part)
             case ToolUse(call):
                 if not has_object(part):
                     part = wrap_arguments(part)
                     call = part.call
                 used = {"input": read_arguments(call.arguments), "name": call.name, "toolUseId": call.id}
-                yield Block({"toolUse": used}, part)
+                yield ConverseBlock({"toolUse": used}, part)
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
-    """Yield the citation that a rule's annotation is: Bedrock's own, or a chat's of an address."""
+    """Yield a rule's annotation as a citation: Bedrock's own, or a chat's of an address."""
     if "location" in note or "sourceContent" in note:
         yield {key: note[key] for key in ("location", "source", "sourceContent", "title") if key in note}
         return
@@ -175,10 +177,11 @@ def _make_citations(note: Body, text: str) -> Iterator[Body]:
 
 
 def make_frame(event: str, body: Body, part: str = "text", tokens: int = 0) -> Frame:
+    """Return an event of a stream: its name, its JSON, what it carries, and how many tokens."""
     return Frame(to_json(body), event, tokens, part, "message")
 
 
-def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: ConverseBlock, answer: Answer) -> Iterator[Frame]:
     """Yield the events of a block; only one that calls a tool has a start."""
     part = "arguments" if isinstance(block.part, ToolUse) else "text"
     if "toolUse" in block.body:
@@ -190,7 +193,7 @@ def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Fra
     yield make_frame("contentBlockStop", {"contentBlockIndex": index}, part)
 
 
-def _list_deltas(block: Block, answer: Answer) -> Iterator[tuple[bytes, int]]:
+def _list_deltas(block: ConverseBlock, answer: Answer) -> Iterator[tuple[bytes, int]]:
     """Yield the deltas of a block as JSON, each with its weight in tokens."""
     body = block.body
     part = block.part
@@ -227,7 +230,7 @@ def replace_filtered(answer: Answer, options: ConverseOptions) -> Answer:
 
 
 def make_trace(answer: Answer, options: ConverseOptions) -> Body:
-    """Return what the guardrail tells of an answer, if it is to be told."""
+    """Return the `trace` of the guardrail; an empty object if the request wants none."""
     guardrail = options.guardrail
     choice = answer.choices[0]
     if guardrail is None or not guardrail.traces:
@@ -236,17 +239,18 @@ def make_trace(answer: Answer, options: ConverseOptions) -> Body:
 
 
 def write_guardrail_trace(guardrail: Guardrail, of_completion: Safety, of_prompt: Safety) -> Body:
-    told: dict[str, Json] = {}
+    """Return what a guardrail found in a completion and its prompt."""
+    trace: dict[str, Json] = {}
     if any(verdict.filtered for verdict in (*of_completion, *of_prompt)):
-        told["actionReason"] = "Guardrail blocked."
-    told["inputAssessment"] = {guardrail.name: assess(of_prompt)}
+        trace["actionReason"] = "Guardrail blocked."
+    trace["inputAssessment"] = {guardrail.name: assess(of_prompt)}
     if of_completion:
-        told["outputAssessments"] = {guardrail.name: [assess(of_completion)]}
-    return told
+        trace["outputAssessments"] = {guardrail.name: [assess(of_completion)]}
+    return trace
 
 
 def assess(safety: Safety) -> Body:
-    """Return the assessment of a text: what was found in it, and what that took."""
+    """Return the assessment of a text: the filters that found something in it, and the usage of the guardrail."""
     found = [
         _show_filter(verdict)
         for verdict in safety
@@ -267,6 +271,7 @@ def _show_filter(verdict: Verdict) -> Body:
 
 
 def make_guardrail_usage(units: int = 1) -> dict[str, Json]:
+    """Return the usage of a guardrail that has read this many units of text."""
     return {name: units if name == "contentPolicyUnits" else 0 for name in _UNITS}
 
 

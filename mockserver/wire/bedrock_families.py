@@ -19,10 +19,10 @@ METRICS = "amazon-bedrock-invocationMetrics"  # in the last chunk of a stream
 
 
 def _add_metrics(body: bytes, usage: Usage) -> bytes:
-    """Return the last object of a stream with what it tells of the invocation."""
+    """Return the last object of a stream with the metrics of the invocation."""
     counts = {"inputTokenCount": usage.prompt, "outputTokenCount": usage.completion}
-    told = to_json({METRICS: {**counts, "invocationLatency": 0, "firstByteLatency": 0}})
-    return body[:-1] + b"," + told[1:]
+    metrics = to_json({METRICS: {**counts, "invocationLatency": 0, "firstByteLatency": 0}})
+    return body[:-1] + b"," + metrics[1:]
 
 
 def wrap_events(events: Iterable[Frame], usage: Usage) -> Iterator[Frame]:
@@ -41,8 +41,8 @@ class ClaudeRenderer(MessageRenderer):
 
     seals = True
 
-    def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-        events = super().frames(answer, options)
+    def render_frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
+        events = super().render_frames(answer, options)
         return wrap_events((event for event in events if event.event != "ping"), answer.usage)
 
 
@@ -51,10 +51,10 @@ class CompletionRenderer(Renderer[None]):
 
     seals = True
 
-    def body(self, answer: Answer, options: None) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: None) -> dict[str, Json]:
         return make_completion(answer)
 
-    def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: None) -> Iterator[Frame]:
         return wrap_events(stream_completion(answer), answer.usage)
 
 
@@ -63,8 +63,10 @@ class ChatChunkRenderer(ChatRenderer):
 
     seals = True
 
-    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
-        return wrap_events((chunk for chunk in super().frames(answer, options) if chunk is not DONE), answer.usage)
+    def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+        return wrap_events(
+            (chunk for chunk in super().render_frames(answer, options) if chunk is not DONE), answer.usage
+        )
 
 
 class NovaRenderer(ConverseRenderer):
@@ -73,24 +75,24 @@ class NovaRenderer(ConverseRenderer):
     In a stream, each event is an object with its name.
     """
 
-    def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-        whole = super().body(answer, options)
-        return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
+    def render_body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
+        whole = super().render_body(answer, options)
+        return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _make_nova_usage(answer.usage)}
 
-    def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
         return wrap_events(
-            (_name_event(event, answer.usage) for event in super().frames(answer, options)), answer.usage
+            (_name_event(event, answer.usage) for event in super().render_frames(answer, options)), answer.usage
         )
 
 
 def _name_event(frame: Frame, usage: Usage) -> Frame:
     body: Json = from_json(frame.data)
     if frame.event == "metadata":
-        body = {"usage": _count(usage), "metrics": {}, "trace": {}}
+        body = {"usage": _make_nova_usage(usage), "metrics": {}, "trace": {}}
     return Frame(to_json({str(frame.event): body}), tokens=frame.tokens, part=frame.part)
 
 
-def _count(usage: Usage) -> Mapping[str, Json]:
+def _make_nova_usage(usage: Usage) -> Mapping[str, Json]:
     return {
         "inputTokens": max(usage.prompt - usage.cached - usage.cache_write, 0),
         "outputTokens": usage.completion,
@@ -112,7 +114,7 @@ class TextFormat(Struct, frozen=True):
 
 
 class TextFormatRenderer(Renderer[None]):
-    """Renders answers in such a format: in a stream, what comes last has no text, but says why it ends."""
+    """Renders answers in a TextFormat; the last chunk of a stream has no text, but the reason why it ends."""
 
     seals = True
 
@@ -120,12 +122,12 @@ class TextFormatRenderer(Renderer[None]):
         super().__init__()
         self._form = form
 
-    def body(self, answer: Answer, options: None) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: None) -> dict[str, Json]:
         form = self._form
         text = join_spoken(answer.choices[0])
         return form.piece(text, answer, True) if form.whole is None else form.whole(text, answer)
 
-    def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: None) -> Iterator[Frame]:
         return wrap_events(self._list_pieces(answer), answer.usage)
 
     def _list_pieces(self, answer: Answer) -> Iterator[Frame]:

@@ -46,7 +46,7 @@ from mockserver.wire.logprobs import (
 )
 from mockserver.wire.parts import take_turns
 from mockserver.wire.renderer import MAX_KEPT, Marks, Outline, Renderer, encode_texts
-from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, tell_tokens
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, fill_token_counts
 
 
 def _add_nothing(*_: Any) -> Mapping[str, Json]:
@@ -103,8 +103,8 @@ class ChatLayout(Struct, frozen=True):
     reasoning: str = "reasoning_content"
     # The `format` of the entries in which OpenRouter repeats reasoning (`reasoning_details`), by model; None: none.
     reasoning_format: Callable[[str], str] | None = None
-    unset: Mapping[str, Json] = {}  # keys of a message, and their values where an answer has none
-    beside: Mapping[str, Json] = {}  # keys of every delta, and their values where it has none
+    unset: Mapping[str, Json] = {}  # keys of a message, and their values if an answer does not set them
+    beside: Mapping[str, Json] = {}  # keys of every delta, and their values if it does not set them
     call_index: bool = False  # whether tool calls of whole answers have an index, as those of streams
     # Whether a stream has whole tool calls: each in a chunk of its own, or all in the last one.
     whole_calls: Literal["", "apart", "last"] = ""
@@ -113,7 +113,7 @@ class ChatLayout(Struct, frozen=True):
     ending: Mapping[str, Json] = {}  # the delta of the last chunk of a choice
     thinks_in_content: bool = False  # whether reasoning is a part of the content, which is a list then
     comment: str = ""  # an SSE comment before the first chunk
-    # The `object` of the last chunk, after which a stream just ends; none: that of all chunks, and `[DONE]` is the end.
+    # The `object` of the last chunk, after which a stream just ends; empty: that of all chunks, before `[DONE]`.
     last_object: str = ""
     # The usage where it is not OpenAI's; else `usage` says which keys it has.
     count: Callable[[Usage], Mapping[str, Json]] | None = None
@@ -142,10 +142,10 @@ class ChatRenderer(Renderer[Options]):
         self._write_usage = lru_cache(maxsize=1024)(lambda usage: to_json(make_chat_usage(usage, layout)))
         self._find_writer = lru_cache(maxsize=256)(self._make_writer)
 
-    def body(self, answer: Answer, options: Options) -> Object:
+    def render_body(self, answer: Answer, options: Options) -> Object:
         return _Completion(answer, self.layout, options.service_tier).make_body()
 
-    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         """Yield the frames, with a hole for the usage so far where it grows."""
         include_usage = options.include_usage or self.layout.stream_usage in _UNASKED
         if self.layout.comment:
@@ -161,11 +161,11 @@ class ChatRenderer(Renderer[Options]):
         write = self._find_writer(replace(answer.usage, completion=0))
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return tell_tokens(self.frames(answer, options), write)
+            return fill_token_counts(self.render_frames(answer, options), write)
         return CountedFrames(filled, lambda: map(write, accumulate(filled.weights)))
 
     def _make_writer(self, usage: Usage) -> Callable[[int], bytes]:
-        """Return what writes a usage that grows from this one."""
+        """Return the function that writes this usage with a number of completion tokens."""
         return lru_cache(maxsize=1024)(
             lambda tokens: to_json(make_chat_usage(replace(usage, completion=tokens), self.layout))
         )
@@ -225,7 +225,7 @@ class _Completion:
             "usage": make_chat_usage(answer.usage, layout),
         }
         if "prompt_filter_results" in layout.completion:
-            body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+            body["prompt_filter_results"] = [make_prompt_filter(answer.prompt_safety)]
         if layout.extras is not _NO_EXTRAS:
             body |= layout.extras.body(answer)
         return pick_shown(body, layout.completion, layout)
@@ -240,7 +240,7 @@ class _Completion:
         if layout.extras is not _NO_EXTRAS:
             self._head |= layout.extras.chunk(answer)
         if layout.prompt_filter_first:
-            yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
+            yield Frame(to_json(make_prompt_filter_chunk([make_prompt_filter(answer.prompt_safety)])), part="open")
         template = ChunkTemplate(lambda index, delta: self._make_chunk(index, _Increment(delta)))
         grows = layout.stream_usage in _GROWING
         is_alike = _DELTA_KEYS.isdisjoint(layout.chunk_choice)
@@ -342,7 +342,7 @@ class _Completion:
             choice["content_filter_results"] = make_completion_filter(seen)
         more: dict[str, Json] = {}
         if step.opens and index == 0 and not layout.prompt_filter_first and "prompt_filter_results" in layout.chunk:
-            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+            more["prompt_filter_results"] = [make_prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1
             if not self._unfinished and self._has_usage_at_finish:
@@ -447,7 +447,7 @@ class _Completion:
                     yield _Increment({"tool_calls": [call]}, part="arguments", tokens=len(tokens))
                     calls += 1
                 case ToolUse():
-                    yield from _call_increments(part, pieces, calls)
+                    yield from _list_call_increments(part, pieces, calls)
                     calls += 1
 
     def _list_reasoning_deltas(self, pieces: Iterable[tuple[str, int]]) -> Iterator[tuple[Mapping[str, Json], int]]:
@@ -477,7 +477,7 @@ class _Completion:
 
 
 @lru_cache(maxsize=256)
-def _outline_options(include_usage: bool, tier: str | None) -> Outline:  # a memo's key
+def _outline_options(include_usage: bool, tier: str | None) -> Outline:  # by position, which is the faster key
     served = find_served_tier(tier)
     return Outline((include_usage, bool(served)), encode_texts((served,)))
 
@@ -531,6 +531,7 @@ def make_annotation(note: Mapping[str, Json]) -> Object:
 
 
 def make_chat_usage(usage: Usage, layout: ChatLayout) -> Object:
+    """Return the `usage` of a chat, as the layout shows it."""
     if layout.count is not None:
         return dict(layout.count(usage))
     full: Object = {
@@ -549,15 +550,17 @@ def make_chat_usage(usage: Usage, layout: ChatLayout) -> Object:
 
 
 def pick(full: Mapping[str, Json], keys: Sequence[str]) -> Object:
+    """Return the values of the keys, in their order."""
     return {key: full[key] for key in keys if key in full}
 
 
 def pick_shown(full: Mapping[str, Json], keys: Sequence[str], layout: ChatLayout) -> Object:
-    """Return the same, without the layout's optional keys where they are empty."""
+    """Return the values of the keys, in their order, without the layout's optional keys that are empty."""
     return {key: full[key] for key in keys if key in full and (full[key] or key not in layout.optional)}
 
 
 def find_system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
+    """Return the fingerprint that a rule states, else the one of the answer; None if the layout has none."""
     if answer.stated_fingerprint != "":
         return answer.stated_fingerprint
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
@@ -588,7 +591,7 @@ def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
     return replace(step, delta={"role": "assistant", **more, **step.delta})
 
 
-def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:
+def _list_call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:
     """Yield the fragments of a tool call: the first has its name, the others only its index and arguments."""
     call = part.call
     custom = part.call.kind == "custom"
@@ -608,14 +611,16 @@ def _list_function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) 
 
 
 def make_completion_filter(safety: Safety) -> dict[str, Json]:
+    """Return the `content_filter_results` of a choice, as Azure shows them."""
     return _make_results(safety, DETECTIONS_OF_COMPLETION)
 
 
-def prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
+def make_prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
+    """Return an entry of `prompt_filter_results`, as Azure shows them; `index` is the place of the prompt."""
     return {"prompt_index": index, "content_filter_results": _make_results(safety, DETECTIONS_OF_PROMPT)}
 
 
-def prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
+def make_prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
     """Return the first chunk of a stream that shows the results of the prompts before the first choice."""
     return {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": results}
 

@@ -28,11 +28,11 @@ DONE = Frame(b"[DONE]", part="end")
 class CohereOptions(Struct, frozen=True):
     """What the request contributes to the message."""
 
-    thinking: bool = False  # whether it asks for thoughts, which then are no plan of tool calls
+    thinking: bool = False  # whether it asks for thoughts, which then are not taken for a plan of tool calls
 
 
-class Block(Struct, frozen=True):
-    """A block of content: `text` or `thinking`, of which the parts are pieces."""
+class CohereBlock(Struct, frozen=True):
+    """A block of content, `text` or `thinking`, and the parts of which it consists."""
 
     kind: str
     parts: tuple[Part, ...]
@@ -46,17 +46,17 @@ class MessageLayout(Struct, frozen=True):
     """Where the parts of an answer stand in a message."""
 
     plan: tuple[Part, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[CohereBlock, ...]
     calls: tuple[ToolUse, ...]
 
     @property
     def citations(self) -> list[Body]:
-        """Return the citations of the text, with places in all of it."""
+        """The citations of the text, with places in all of it."""
         found: list[Body] = []
         start = 0
         for part in (part for block in self.blocks if block.kind == "text" for part in block.parts):
             for note in part.annotations if type(part) is Text else ():
-                found += cite(note, _join((part,)), start, len(found))
+                found += make_citations(note, _join((part,)), start=start, number=len(found))
             start += len(_join((part,)))
         return found
 
@@ -68,7 +68,7 @@ def _join(parts: Iterable[Part]) -> str:
 class CohereRenderer(Renderer[CohereOptions]):
     """Renders messages."""
 
-    def body(self, answer: Answer, options: CohereOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: CohereOptions) -> dict[str, Json]:
         choice = answer.choices[0]
         layout = lay_out(choice, options)
         message: dict[str, Json] = {"role": "assistant"}
@@ -88,23 +88,29 @@ class CohereRenderer(Renderer[CohereOptions]):
             )
         return body
 
-    def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
         choice = answer.choices[0]
         layout = lay_out(choice, options)
         message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-        yield _frame("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
+        yield _make_event("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
         for part in layout.plan:
             for piece, weight in list_pieces(part, answer.tokenizer):
-                yield _frame("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
+                yield _make_event(
+                    "tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", tokens=weight
+                )
         for index, block in enumerate(layout.blocks):
             is_text = block.kind == "text"
             yield from _stream_block(
-                index, block, answer, layout.citations if is_text else (), choice.logprobs if is_text else None
+                index,
+                block,
+                answer=answer,
+                citations=layout.citations if is_text else (),
+                logprobs=choice.logprobs if is_text else None,
             )
         for index, used in enumerate(layout.calls):
             yield from _stream_call(index, used, answer.tokenizer)
         ended = {"finish_reason": find_finish_reason(choice), "usage": make_usage(answer.usage)}
-        yield _frame("message-end", {"delta": ended}, "finish")
+        yield _make_event("message-end", {"delta": ended}, "finish")
         yield DONE
 
     def outline(self, answer: Answer, options: CohereOptions) -> Outline | None:
@@ -114,13 +120,14 @@ class CohereRenderer(Renderer[CohereOptions]):
 class CohereLineRenderer(CohereRenderer):
     """Renders messages, and streams of them with a line of JSON for each event."""
 
-    def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
-        for frame in super().frames(answer, options):
+    def render_frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
+        for frame in super().render_frames(answer, options):
             if frame is not DONE:
                 yield replace(frame, data=frame.data + b"\n", event=None, framing="bare")
 
 
 def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
+    """Return where the parts of a choice stand: texts before tool calls are their plan, or else thoughts are."""
     thoughts = list[Part]()
     texts = list[Part]()
     calls = list[ToolUse]()
@@ -139,9 +146,9 @@ def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
         if not plan and not options.thinking:
             plan = thoughts
             thoughts = []
-    blocks = [Block("thinking", tuple(thoughts))] if thoughts else []
+    blocks = [CohereBlock("thinking", tuple(thoughts))] if thoughts else []
     if texts or not calls:
-        blocks.append(Block("text", tuple(texts)))
+        blocks.append(CohereBlock("text", tuple(texts)))
     return MessageLayout(tuple(plan), tuple(blocks), tuple(calls))
 
 
@@ -151,6 +158,7 @@ def _make_call(used: ToolUse, arguments: str) -> Body:
 
 
 def find_finish_reason(choice: Choice) -> str:
+    """Return the `finish_reason` of an answer."""
     if choice.finish == "stop":
         return "STOP_SEQUENCE" if choice.stop else "COMPLETE"
     return _REASONS.get(choice.finish, choice.finish)
@@ -166,15 +174,16 @@ _REASONS = {
 
 
 def make_usage(usage: Usage) -> dict[str, Json]:
+    """Return the `usage` of an answer."""
     counts = {"input_tokens": usage.prompt, "output_tokens": usage.completion}
     return {"billed_units": counts, "tokens": counts, "cached_tokens": usage.cached}
 
 
-def cite(note: Body, text: str, start: int = 0, number: int = 0) -> Iterator[Body]:
-    """Yield the citation that a rule's annotation is: Cohere's own, or another provider's of an address or a document.
+def make_citations(note: Body, text: str, *, start: int = 0, number: int = 0) -> Iterator[Body]:
+    """Yield a rule's annotation as a citation: Cohere's own, or another provider's of an address or a document.
 
-    `start`: where the text of the annotation begins in that of the message; `number`: of the citation, and so of the
-    document that an address becomes. An annotation without a place is found by its words.
+    `start` is where the annotated text begins in that of the message. `number` counts the citations before this one,
+    and names the document that an address becomes. An annotation without a place is found by its words.
     """
     inner = note.get("url_citation")
     cited = {**note, **(inner if isinstance(inner, Mapping) else {})}
@@ -217,11 +226,11 @@ def _show_logprobs(text: str, logprobs: Sequence[Logprob]) -> Body:
 
 
 def _stream_block(
-    index: int, block: Block, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
+    index: int, block: CohereBlock, *, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
 ) -> Iterator[Frame]:
     """Yield the events of a block; each citation comes once all of its text was sent."""
     begun = {"type": block.kind, block.kind: ""}
-    yield _frame("content-start", {"index": index, "delta": {"message": {"content": begun}}}, "text")
+    yield _make_event("content-start", {"index": index, "delta": {"message": {"content": begun}}}, "text")
     pieces = [found for part in block.parts for found in list_pieces(part, answer.tokenizer)]
     weighed = iter(() if logprobs is None else _list_logprobs([piece for piece, _ in pieces], logprobs))
     left = list(enumerate(citations))
@@ -230,13 +239,13 @@ def _stream_block(
         delta: dict[str, Json] = {"index": index, "delta": {"message": {"content": {block.kind: piece}}}}
         if (shown := next(weighed, None)) is not None:
             delta["logprobs"] = shown
-        yield _frame("content-delta", delta, "text", weight)
+        yield _make_event("content-delta", delta, "text", tokens=weight)
         sent += len(piece)
         while left and left[0][1]["end"] <= sent:
             yield from _stream_citation(*left.pop(0))
     for number, citation in left:
         yield from _stream_citation(number, citation)
-    yield _frame("content-end", {"index": index}, "text")
+    yield _make_event("content-end", {"index": index}, "text")
 
 
 def _list_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Body]:
@@ -246,23 +255,23 @@ def _list_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterat
 
 
 def _stream_citation(number: int, citation: Body) -> Iterator[Frame]:
-    yield _frame("citation-start", {"index": number, "delta": {"message": {"citations": citation}}}, "text")
-    yield _frame("citation-end", {"index": number}, "text")
+    yield _make_event("citation-start", {"index": number, "delta": {"message": {"citations": citation}}}, "text")
+    yield _make_event("citation-end", {"index": number}, "text")
 
 
 def _stream_call(index: int, used: ToolUse, tokenizer: Tokenizer) -> Iterator[Frame]:
     begun = {"index": index, "delta": {"message": {"tool_calls": _make_call(used, "")}}}
-    yield _frame("tool-call-start", begun, "arguments")
+    yield _make_event("tool-call-start", begun, "arguments")
     for piece, weight in list_pieces(used, tokenizer):
         added = {"index": index, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
-        yield _frame("tool-call-delta", added, "arguments", weight)
-    yield _frame("tool-call-end", {"index": index}, "arguments")
+        yield _make_event("tool-call-delta", added, "arguments", tokens=weight)
+    yield _make_event("tool-call-end", {"index": index}, "arguments")
 
 
-def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
+def _make_event(event: str, body: Body, part: str, *, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 
 def break_off(message: str) -> Frame:
     """Return the event that ends a stream which fails."""
-    return _frame("message-end", {"delta": {"finish_reason": "ERROR", "error": message}}, "finish")
+    return _make_event("message-end", {"delta": {"finish_reason": "ERROR", "error": message}}, "finish")

@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Text, ToolUse
-from mockserver.wire.cohere import cite, find_finish_reason, make_usage
+from mockserver.wire.cohere import find_finish_reason, make_citations, make_usage
 from mockserver.wire.parts import join_spoken, list_spoken_pieces
 
 Body = Mapping[str, Json]
@@ -25,13 +25,14 @@ class OldOptions(Struct, frozen=True):
 
 
 def make_old_chat(answer: Answer, options: OldOptions) -> dict[str, Json]:
+    """Return the body of a chat, with the conversation up to its end."""
     choice = answer.choices[0]
     text = join_spoken(choice)
     calls = _list_calls(choice)
-    said: dict[str, Json] = {"role": "CHATBOT", "message": text, **({"tool_calls": calls} if calls else {})}
+    turn: dict[str, Json] = {"role": "CHATBOT", "message": text, **({"tool_calls": calls} if calls else {})}
     body: dict[str, Json] = {"response_id": answer.id, "text": text, "generation_id": answer.id}
     body |= {
-        "chat_history": [*options.history, said],
+        "chat_history": [*options.history, turn],
         "finish_reason": _find_reason(choice),
         "meta": _make_meta(answer),
     }
@@ -60,7 +61,7 @@ def _list_calls(choice: Choice) -> list[Body]:
 
 
 def _parse_parameters(arguments: str) -> Json:
-    """Return the object of a JSON text, as far as it goes: it may be cut."""
+    """Return the object of a JSON text, which may be cut off; any other value is the `input` of one."""
     try:
         value = from_json(arguments or "{}", allow_partial=True)
     except ValueError:
@@ -74,7 +75,7 @@ def _list_citations(choice: Choice) -> list[Body]:
     for part in choice.parts:
         if isinstance(part, Text):
             for note in part.annotations:
-                found += map(_write_citation, cite(note, part.text, start, len(found)))
+                found += map(_write_citation, make_citations(note, part.text, start=start, number=len(found)))
             start += len(part.text)
     return found
 
@@ -85,19 +86,21 @@ def _write_citation(citation: Body) -> Body:
 
 
 def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
+    """Yield the lines of a chat; the last one has the body of `make_old_chat`."""
     choice = answer.choices[0]
     yield _write_line("stream-start", {"generation_id": answer.id}, "open")
     for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
-        yield _write_line("text-generation", {"text": piece}, "text", weight)
+        yield _write_line("text-generation", {"text": piece}, "text", tokens=weight)
     if citations := _list_citations(choice):
         yield _write_line("citation-generation", {"citations": citations}, "text")
     if calls := _list_calls(choice):
         yield _write_line("tool-calls-generation", {"tool_calls": calls}, "arguments")
     body = make_old_chat(answer, options)
-    yield _end(_find_reason(choice), body)
+    yield _write_end(_find_reason(choice), body)
 
 
 def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
+    """Return the body of an answer to `generate`."""
     made = [
         {
             "id": f"{answer.id}-{at}" if at else answer.id,
@@ -110,18 +113,21 @@ def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
 
 
 def stream_generation(answer: Answer, prompt: str) -> Iterator[Frame]:
+    """Yield the lines of an answer to `generate`; the last one has its body."""
     for at, choice in enumerate(answer.choices):
         for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
-            yield _write_line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
-    yield _end(_find_reason(answer.choices[0]), make_generation(answer, prompt))
+            yield _write_line(
+                "text-generation", {"text": piece, **({"index": at} if at else {})}, "text", tokens=weight
+            )
+    yield _write_end(_find_reason(answer.choices[0]), make_generation(answer, prompt))
 
 
-def _write_line(event: str, body: Body, part: str, tokens: int = 0, *, finished: bool = False) -> Frame:
+def _write_line(event: str, body: Body, part: str, *, tokens: int = 0, finished: bool = False) -> Frame:
     data = to_json({"is_finished": finished, "event_type": event, **body})
     return Frame(data + b"\n", None, tokens, part, "bare")
 
 
-def _end(reason: str, response: Body) -> Frame:
+def _write_end(reason: str, response: Body) -> Frame:
     return _write_line("stream-end", {"finish_reason": reason, "response": response}, "end", finished=True)
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from math import fsum
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,12 +49,14 @@ class GeminiOptions(Struct, frozen=True):
 
 
 class GeminiRenderer(Renderer[GeminiOptions]):
-    """Renders bodies; those for Vertex AI have numbers that are made of the text."""
+    """Renders responses. Those for Vertex AI have no template: their average log probability depends on the text."""
 
-    def body(self, answer: Answer, options: GeminiOptions) -> Object:
-        candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
-        said = {"candidates": candidates, **_make_feedback(answer)}
-        return _make_response(said, make_usage_metadata(answer.usage, options), answer, options)
+    def render_body(self, answer: Answer, options: GeminiOptions) -> Object:
+        candidates = [
+            _render_candidate(choice, at, answer=answer, options=options) for at, choice in enumerate(answer.choices)
+        ]
+        fields = {"candidates": candidates, **_make_feedback(answer)}
+        return _make_response(fields, answer, options, usage=make_usage_metadata(answer.usage, options))
 
     def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
         return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
@@ -71,17 +74,17 @@ class GeminiRenderer(Renderer[GeminiOptions]):
                 made.append(b"" if call is None else _indent_arguments(call["args"], options.indent))
         return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
-    def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
         """Yield the frames, but for the last with a hole for the tokens so far."""
-        return _Stream(answer, options, is_uncounted=True).events()
+        return _Stream(answer, options, is_uncounted=True).list_events()
 
     def stream(self, answer: Answer, options: GeminiOptions) -> Iterable[Frame]:
         """Return the responses as server-sent events."""
         filled = None
         if all(isinstance(part, Text) and not isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
             filled = self.fill_frames(answer, options)  # but not stated pieces, which may be empty
-        if filled is None or filled.weights[:1] == [0]:  # no tokens so far, which is not told
-            return _Stream(answer, options).events()
+        if filled is None or filled.weights[:1] == [0]:  # a count of zero is not stated
+            return _Stream(answer, options).list_events()
         prompt = answer.usage.prompt
         return CountedFrames(
             filled, lambda: (_SO_FAR % (tokens, prompt + tokens) for tokens in accumulate(filled.weights))
@@ -89,7 +92,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
 
 
 def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
-    """Return JSON as it stands in a part: so far from the left that lines of a body begin there."""
+    """Return JSON as it stands in a part: its lines are indented as deep as a part is within a body."""
     if indent is None:
         return to_json(arguments)
     return to_json(arguments, indent=indent).replace(b"\n", b"\n" + b" " * (7 * indent))
@@ -110,24 +113,26 @@ def render_blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: 
     feedback: Object = {"blockReason": reason}
     if ratings := _make_ratings(verdicts):
         feedback["safetyRatings"] = ratings
-    return _make_response({"promptFeedback": feedback}, make_usage_metadata(answer.usage, options), answer, options)
+    usage = make_usage_metadata(answer.usage, options)
+    return _make_response({"promptFeedback": feedback}, answer, options, usage=usage)
 
 
-def _make_response(said: Object, usage: Object, answer: Answer, options: GeminiOptions) -> Object:
+def _make_response(fields: Object, answer: Answer, options: GeminiOptions, *, usage: Object) -> Object:
     if options.vertex:
         made = write_moment(answer.created)
         return {
-            **said,
+            **fields,
             "usageMetadata": usage,
             "modelVersion": answer.model,
             "createTime": made,
             "responseId": answer.id,
         }
     usage = {**usage, "serviceTier": "standard"}
-    return {**said, "usageMetadata": usage, "modelVersion": answer.model, "responseId": answer.id}
+    return {**fields, "usageMetadata": usage, "modelVersion": answer.model, "responseId": answer.id}
 
 
 def make_usage_metadata(usage: Usage, options: GeminiOptions) -> Object:
+    """Return the `usageMetadata` of a response; zeros are left out."""
     visible = max(usage.completion - usage.reasoning, 0)
     counts: Object = {
         "promptTokenCount": usage.prompt,
@@ -149,6 +154,7 @@ def make_usage_metadata(usage: Usage, options: GeminiOptions) -> Object:
 
 
 def list_modalities(tokens: int, media: Mapping[str, int]) -> list[Object]:
+    """Return the counts of tokens by modality; those that no medium takes are text."""
     text = tokens - sum(media.values())
     counted = {"TEXT": text, **media} if text > 0 else media
     return [{"modality": modality, "tokenCount": count} for modality, count in counted.items()]
@@ -156,11 +162,13 @@ def list_modalities(tokens: int, media: Mapping[str, int]) -> list[Object]:
 
 def _render_candidate(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> Object:
     parts = [part for shown in choice.parts for part in _make_parts(shown, options)]
-    return _make_candidate(_sign_first_call(parts, answer, index, options), choice, index, options)
+    if options.signed:
+        parts = _sign_first_call(parts, answer, index)
+    return _make_candidate(parts, choice, index=index, options=options)
 
 
 def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
-    """Yield what is shown of a part, whole."""
+    """Yield the parts of a response that show a part of the answer, whole."""
     match part:
         case Reasoning():
             if options.thoughts:
@@ -175,7 +183,7 @@ def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
 
 
 def _make_function_call(part: ToolUse) -> Object | None:
-    """Return the call; None if its arguments are not a JSON object, which no call of Gemini can say."""
+    """Return the call; None if its arguments are not a JSON object, as Gemini's calls demand."""
     call = part.call
     arguments = {"input": call.arguments} if call.kind == "custom" else try_parse(call.arguments or "{}")
     if not isinstance(arguments, dict):
@@ -192,10 +200,10 @@ def _make_code_parts(item: Item) -> Iterator[Object]:
         yield {"codeExecutionResult": {"outcome": outcome, **({"output": output} if output else {})}}
 
 
-def _sign_first_call(parts: list[Object], answer: Answer, index: int, options: GeminiOptions) -> list[Object]:
+def _sign_first_call(parts: list[Object], answer: Answer, index: int) -> list[Object]:
     """Return the parts, the first call among them with its signature."""
     first = next((at for at, part in enumerate(parts) if "functionCall" in part), None)
-    if first is None or not options.signed:
+    if first is None:
         return parts
     return [*parts[:first], {**parts[first], "thoughtSignature": _sign_part(answer, index)}, *parts[first + 1 :]]
 
@@ -207,12 +215,12 @@ def _sign_part(answer: Answer, index: int) -> str:
 SIGNATURE = Seal("thought", b"\x0a\xc8\x01\x01", 210)
 
 
-def _make_candidate(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
+def _make_candidate(parts: Sequence[Object], choice: Choice, *, index: int, options: GeminiOptions) -> Object:
     """Return a candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
-    reason, why = _finish(choice, options)
-    made: Object = {"content": _render_content(parts, choice, options), "finishReason": reason, "index": index}
-    if why:
-        made["finishMessage"] = why
+    finish = _find_finish(choice, options)
+    made: Object = {"content": _render_content(parts, choice, options), "finishReason": finish.reason, "index": index}
+    if finish.message:
+        made["finishMessage"] = finish.message
     if ratings := _make_ratings(choice.safety):
         made["safetyRatings"] = ratings
     if any(isinstance(part, Item) or (isinstance(part, Text) and part.annotations) for part in choice.parts):
@@ -240,19 +248,26 @@ def _make_content(parts: Sequence[Object], options: GeminiOptions) -> Object:
     return {"role": "model", "parts": list(parts)} if options.vertex else {"parts": list(parts), "role": "model"}
 
 
-def _finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
-    """Return the finish reason, and what is said of it."""
+class _Finish(NamedTuple):
+    """A finish reason, and the message beside it."""
+
+    reason: str
+    message: str = ""
+
+
+def _find_finish(choice: Choice, options: GeminiOptions) -> _Finish:
     calls = [part for part in choice.parts if isinstance(part, ToolUse)]
     broken = next((part.call for part in calls if _make_function_call(part) is None), None)
     if broken is not None and choice.finish != "length":
-        return "MALFORMED_FUNCTION_CALL", f"Malformed function call: {broken.name}({broken.arguments})"
+        return _Finish("MALFORMED_FUNCTION_CALL", f"Malformed function call: {broken.name}({broken.arguments})")
     if choice.finish == "content_filter" and any("protected_material" in seen.category for seen in choice.safety):
-        return "RECITATION", ""
+        return _Finish("RECITATION")
     reason = _FINISHES.get(choice.finish, choice.finish)
     if reason == "UNEXPECTED_TOOL_CALL":
         name = calls[0].call.name if calls else "default_api"
-        return reason, f"Unexpected tool call: Model tried to call an undeclared function: {name}"
-    return reason, "Model generated function call(s)." if calls and reason == "STOP" and not options.vertex else ""
+        return _Finish(reason, f"Unexpected tool call: Model tried to call an undeclared function: {name}")
+    calls_functions = bool(calls) and reason == "STOP" and not options.vertex
+    return _Finish(reason, "Model generated function call(s)." if calls_functions else "")
 
 
 _FINISHES = {
@@ -305,7 +320,7 @@ def _make_citations(choice: Choice, options: GeminiOptions) -> Object:
 
 
 def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
-    """Return citations of URLs as chunks with the segments that they support, and what was searched for."""
+    """Return citations of URLs as chunks with the segments that they support, and the queries of searches."""
     noted = [each for each in _list_notes(choice, options) if isinstance(each[0].get("url"), str)]
     chunks: dict[str, Object] = {}
     for note, _, _ in noted:
@@ -342,7 +357,7 @@ def _make_segment(note: Mapping[str, Json], text: str, at: int) -> Object:
 
 def _make_logprobs(logprobs: Sequence[Logprob], options: GeminiOptions) -> Object:
     chosen = [_make_token(logprob.token, logprob.logprob) for logprob in logprobs]
-    total = fsum(logprob.logprob for logprob in logprobs)  # the same under every Python
+    total = fsum(logprob.logprob for logprob in logprobs)  # exact, so that no version of Python differs
     result: Object = {"chosenCandidates": chosen, "logProbabilitySum": total}
     if options.alternatives:
         top = [logprob.top or ((logprob.token, logprob.logprob),) for logprob in logprobs]
@@ -356,10 +371,10 @@ def _make_token(token: str, logprob: float) -> Object:
 
 def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     """Return the responses as the elements of one JSON array."""
-    return _frame_array(_Stream(answer, options, indented=True).events())
+    return _stream_as_array(_Stream(answer, options, indented=True).list_events())
 
 
-def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
+def stream_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
     """Return whole responses as a stream: as server-sent events, or as the elements of one JSON array."""
     write = _write_one_line if events else write_indented
     last = len(responses) - 1
@@ -367,10 +382,10 @@ def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Fr
         Frame(write(response), part="finish" if at == last else "text", framing="crlf")
         for at, response in enumerate(responses)
     )
-    return frames if events else _frame_array(frames)
+    return frames if events else _stream_as_array(frames)
 
 
-def _frame_array(frames: Iterable[Frame]) -> Iterator[Frame]:
+def _stream_as_array(frames: Iterable[Frame]) -> Iterator[Frame]:
     before = b"["
     for frame in frames:
         yield replace(frame, data=before + frame.data, framing="bare")
@@ -379,6 +394,7 @@ def _frame_array(frames: Iterable[Frame]) -> Iterator[Frame]:
 
 
 def write_indented(value: Json) -> bytes:
+    """Return JSON over several lines, as Google writes it."""
     return to_json(value, indent=2)
 
 
@@ -405,12 +421,15 @@ class _Stream:
         self._is_uncounted = is_uncounted
         self._encode = write_indented if indented else _write_one_line
         self._texts = None if indented else ChunkTemplate(self._make_text_event, _encode_with_holes)
-        self._visible = self._thoughts = 0  # tokens so far
+        # Tokens so far.
+        self._visible = 0
+        self._thoughts = 0
 
-    def events(self) -> Iterator[Frame]:
+    def list_events(self) -> Iterator[Frame]:
+        """Yield the responses; candidates take turns, and the last one of each has its finish reason."""
         answer = self._answer
         options = self._options
-        steps = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        steps = [_list_steps(choice, at, answer=answer, options=options) for at, choice in enumerate(answer.choices)]
         left = [*map(len, steps)]
         for index, (part, tokens, kind, thoughts) in take_turns(steps):
             self._visible += tokens - thoughts
@@ -421,11 +440,11 @@ class _Stream:
                 continue
             parts = [] if part is None else [_make_part(part)]
             usage = self._count_usage() if any(left) else make_usage_metadata(answer.usage, options)
-            candidate = _make_candidate(parts, answer.choices[index], index, options)
+            candidate = _make_candidate(parts, answer.choices[index], index=index, options=options)
             if parts and parts[0].get("text") == "":  # a rule states this piece
                 candidate["content"] = _make_content(parts, options)
-            said = {"candidates": [candidate], **({} if any(left) else _make_feedback(answer))}
-            data = self._encode(_make_response(said, usage, answer, options))
+            fields = {"candidates": [candidate], **({} if any(left) else _make_feedback(answer))}
+            data = self._encode(_make_response(fields, answer, options, usage=usage))
             yield Frame(data, None, tokens, "finish", "crlf")
 
     def _write_event(self, index: int, part: str | Object | None) -> bytes:
@@ -447,7 +466,7 @@ class _Stream:
 
     def _make_event(self, index: int, part: Object, usage: Object) -> Object:
         candidate = {"content": _make_content([part], self._options), "index": index}
-        return _make_response({"candidates": [candidate]}, usage, self._answer, self._options)
+        return _make_response({"candidates": [candidate]}, self._answer, self._options, usage=usage)
 
     def _count_usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
@@ -476,17 +495,18 @@ def _list_steps(choice: Choice, index: int, answer: Answer, options: GeminiOptio
         tokens = find_tokens(part, answer.tokenizer)
         made = _list_part_steps(part, tokens, options)
         if not made:
-            hidden = hidden + len(tokens)
-            thoughts = thoughts + len(tokens) * isinstance(part, Reasoning)
+            hidden += len(tokens)
+            thoughts += len(tokens) * isinstance(part, Reasoning)
         elif hidden:
             made[0] = _count_hidden(made[0], hidden, thoughts)
-            hidden = thoughts = 0
+            hidden = 0
+            thoughts = 0
         steps += made
     if hidden or not steps:
         steps.append(_count_hidden(steps.pop() if steps else (None, 0, "text", 0), hidden, thoughts))
-    for at, (said, weight, kind, thought) in enumerate(steps if options.signed else ()):
-        if isinstance(said, dict) and "functionCall" in said:
-            steps[at] = ({**said, "thoughtSignature": _sign_part(answer, index)}, weight, kind, thought)
+    for at, (added, weight, kind, thought) in enumerate(steps if options.signed else ()):
+        if isinstance(added, dict) and "functionCall" in added:
+            steps[at] = ({**added, "thoughtSignature": _sign_part(answer, index)}, weight, kind, thought)
             break
     return steps
 

@@ -1,6 +1,6 @@
 """Log probabilities in the three shapes that providers use.
 
-Chat and Responses list the tokens (`logprobs_block`). Text completions have parallel arrays (legacy), or a list of
+Chat and Responses list the tokens (`make_logprobs_block`). Text completions have parallel arrays (legacy), or a list of
 tokens with ids and offsets (content), which Fireworks uses in chat too.
 """
 
@@ -23,12 +23,14 @@ MANY_TOKENS = 1000  # tokens of a choice whose log probabilities are shown while
 
 
 def make_logprobs_block(choice: Choice) -> Block | None:
+    """Return the `logprobs` of a choice of a chat; None if they were not requested."""
     if choice.logprobs is None:
         return None
     return {"content": map_lazily(_make_token_logprob, choice.logprobs, few=MANY_TOKENS), "refusal": None}
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
+    """Yield for each piece of a text the block of the tokens that end within it."""
     tokens = _list_tokens(logprobs)
     coming = iter(logprobs)
     for span in slice_tokens(pieces, tokens):
@@ -37,12 +39,12 @@ def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Itera
 
 
 def encode_tokens(logprobs: Sequence[Logprob]) -> bytes | None:
-    """Return the JSON of the tokens of a block, without brackets; None if they are to be written as they are sent.
+    """Return the JSON of the tokens of a block, without brackets.
 
-    None, too, for numbers so large that pydantic writes them in another way. Raises UnicodeEncodeError for lone
-    surrogates.
+    None if there are so many that they are written while they are sent, or if numbers are so large that pydantic
+    writes them in another way. Raises UnicodeEncodeError for lone surrogates.
     """
-    if len(logprobs) > MANY_TOKENS or min(map(_value_of, logprobs), default=0) < -_MAX_PLAIN:
+    if len(logprobs) > MANY_TOKENS or min(map(_read_value, logprobs), default=0) < -_MAX_PLAIN:
         return None
     return encode([*map(_show_token, logprobs)])[1:-1]
 
@@ -70,8 +72,11 @@ class _WeighedToken(Struct, gc=False):
 
 
 def _show_token(logprob: Logprob) -> _WeighedToken:
+    # The bytes of a token of a vocabulary may differ from those of its text.
     others = [
-        _Alternative(token, value, _BYTES[token]) if type(token) is str else _show_published(token, value)
+        _Alternative(token, value, _BYTES[token])
+        if type(token) is str
+        else _Alternative(spell_token(token), value, [*encode_token(token)])
         for token, value in logprob.top
     ]
     token = logprob.token
@@ -80,13 +85,8 @@ def _show_token(logprob: Logprob) -> _WeighedToken:
     return _WeighedToken(spell_token(token), logprob.logprob, [*encode_token(token)], others)
 
 
-def _show_published(token: str, value: float) -> _Alternative:
-    """Return the same of a token of a vocabulary, whose bytes need not be those of its text."""
-    return _Alternative(spell_token(token), value, [*encode_token(token)])
-
-
 class _Bytes(Memo[str, list[int]]):
-    """The bytes of tokens: a few of these are most of all."""
+    """The bytes of tokens, which are remembered: most of any text consists of few different ones."""
 
     def __missing__(self, token: str) -> list[int]:
         found = [*token.encode()]
@@ -94,7 +94,7 @@ class _Bytes(Memo[str, list[int]]):
 
 
 _BYTES = _Bytes(most=1 << 20)
-_value_of = attrgetter("logprob")
+_read_value = attrgetter("logprob")
 _MAX_PLAIN = 1e15
 
 
@@ -111,7 +111,7 @@ class LogprobsShape(Struct, frozen=True):
 
 
 def add_offsets(choice: Choice) -> Sequence[OffsetLogprob]:
-    """Return the choice's log probabilities with the offset of each token; empty where it has none."""
+    """Return the choice's log probabilities with the offset of each token; empty if it has no log probabilities."""
     logprobs = choice.logprobs or ()
     if isinstance(logprobs, LazySequence):
         return LazySequence(lambda: _add_offsets(logprobs), len(logprobs), logprobs.tokens)
@@ -150,7 +150,9 @@ def _make_legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoe
         {_write_legacy_name(token): value for token, value in _list_top(logprob).items()} for _, logprob in tokens
     ]
     if shape.null_first and echoes and tokens and tokens[0][0] == 0:
-        values[0] = tops[0] = None  # nothing comes before the first token, so it has no probability
+        # Nothing comes before the first token, so it has no probability.
+        values[0] = None
+        tops[0] = None
     arrays: Block = {
         "tokens": [_write_legacy_name(logprob.token) for _, logprob in tokens],
         "token_logprobs": values,
@@ -163,7 +165,7 @@ def _make_legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoe
 
 
 def _write_legacy_name(token: str) -> str:
-    """Spell a token that is no whole character as `bytes:...`."""
+    """Spell a token that is only a part of a character as `bytes:...`."""
     return (
         f"bytes:{spell_token(token)}" if isinstance(token, Token) and encode_token(token) != token.encode() else token
     )

@@ -36,7 +36,7 @@ class LineOptions(Struct, frozen=True):
 class LineRenderer(Renderer[LineOptions]):
     """Renders answers of Ollama's own API."""
 
-    def body(self, answer: Answer, options: LineOptions) -> Object:
+    def render_body(self, answer: Answer, options: LineOptions) -> Object:
         """Return an answer as one object."""
         choice = answer.choices[0]
         texts = {"content": "", "thinking": ""}
@@ -48,11 +48,11 @@ class LineRenderer(Renderer[LineOptions]):
                 texts["thinking"] += part.text
             elif type(part) is not Item:
                 texts["content"] += part.text
-        said = _make_said(texts["content"], options, thinking=texts["thinking"], calls=calls)
+        content = _make_content(texts["content"], options, thinking=texts["thinking"], calls=calls)
         weighed = make_logprobs_block(choice)
-        return _make_end(answer, options, said, None if weighed is None else weighed["content"])
+        return _make_end(answer, options, content, logprobs=None if weighed is None else weighed["content"])
 
-    def frames(self, answer: Answer, options: LineOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: LineOptions) -> Iterator[Frame]:
         """Yield an answer as the lines of a stream."""
         choice = answer.choices[0]
         calls = 0
@@ -64,9 +64,9 @@ class LineRenderer(Renderer[LineOptions]):
             if shown is None:  # the next line waits for what is not shown
                 waiting += len(tokens)
             elif type(shown) is ToolUse:
-                line = _make_line(answer, _make_said("", options, calls=[_make_call(shown, calls)]))
+                line = _make_line(answer, _make_content("", options, calls=[_make_call(shown, calls)]))
                 yield Frame(to_json(line) + b"\n", None, len(tokens) + waiting, "arguments", "bare")
-                calls = calls + 1
+                calls += 1
                 waiting = 0
             elif type(shown) is not Item:
                 thinks = type(shown) is Reasoning
@@ -81,7 +81,7 @@ class LineRenderer(Renderer[LineOptions]):
                         data = to_json({**line, "logprobs": logprobs})
                     yield Frame(data + b"\n", None, weight + waiting, "text", "bare")
                     waiting = 0
-        end = _make_end(answer, options, _make_said("", options), None)
+        end = _make_end(answer, options, _make_content("", options))
         yield Frame(to_json(end) + b"\n", None, waiting, "finish", "bare")
 
     def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
@@ -139,27 +139,27 @@ def _read_arguments(kind: str, text: str) -> bytes | None:
 
 
 def _make_piece(piece: Json, options: LineOptions, *, thinks: bool) -> Object:
-    return _make_said("", options, thinking=piece) if thinks else _make_said(piece, options)
+    return _make_content("", options, thinking=piece) if thinks else _make_content(piece, options)
 
 
-def _make_said(content: Json, options: LineOptions, *, thinking: Json = "", calls: Sequence[Object] = ()) -> Object:
-    """Return what an answer or a line says: a message, or the text itself. What is empty is left out."""
+def _make_content(text: Json, options: LineOptions, *, thinking: Json = "", calls: Sequence[Object] = ()) -> Object:
+    """Return the content of an answer or a line: a message, or the text itself. What is empty is left out."""
     more: Object = {"thinking": thinking} if thinking else {}
     if options.generates:
-        return {"response": content, **more}
+        return {"response": text, **more}
     if calls:
         more["tool_calls"] = [*calls]
-    return {"message": {"role": "assistant", "content": content, **more}}
+    return {"message": {"role": "assistant", "content": text, **more}}
 
 
-def _make_line(answer: Answer, said: Object) -> Object:
-    return {"model": answer.model, "created_at": write_moment(answer.created), **said, "done": False}
+def _make_line(answer: Answer, content: Object) -> Object:
+    return {"model": answer.model, "created_at": write_moment(answer.created), **content, "done": False}
 
 
-def _make_end(answer: Answer, options: LineOptions, said: Object, logprobs: Json) -> Object:
+def _make_end(answer: Answer, options: LineOptions, content: Object, *, logprobs: Json = None) -> Object:
     """Return a whole answer, or the last line of a stream: with its reason, its counts and its durations."""
     finish = answer.choices[0].finish
-    made = {**_make_line(answer, said), "done": True, "done_reason": "length" if finish == "length" else "stop"}
+    made = {**_make_line(answer, content), "done": True, "done_reason": "length" if finish == "length" else "stop"}
     usage = _make_metrics(answer.usage)
     weighed = {} if logprobs is None else {"logprobs": logprobs}
     if not options.generates:

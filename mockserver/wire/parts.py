@@ -1,4 +1,4 @@
-"""What the formats of several providers make of the parts of an answer in the same way."""
+"""The parts of an answer as the formats of several providers need them."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -30,19 +30,19 @@ def take_turns(choices: Iterable[Iterable[Step]]) -> Iterator[tuple[int, Step]]:
 
 
 def join_spoken(choice: Choice) -> str:
-    """Return what a choice says, where texts and refusals are one text."""
+    """Return the texts and refusals of a choice as one text."""
     return "".join([part.text for part in choice.parts if isinstance(part, Text | Refusal)])
 
 
 def list_spoken_pieces(choice: Choice, tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
-    """Yield the pieces of the same in a stream, each with its weight in tokens."""
+    """Yield the pieces in which a stream sends what `join_spoken` returns, each with its weight in tokens."""
     for part in choice.parts:
         if isinstance(part, Text | Refusal):
             yield from list_pieces(part, tokenizer)
 
 
 def read_arguments(arguments: str) -> dict[str, Json]:
-    """Return the object of a JSON text, as far as it goes: it may be cut."""
+    """Return the object of a JSON text, which may be cut off; an empty one for other texts."""
     try:
         value = from_json(arguments or "{}", allow_partial=True)
     except ValueError:
@@ -51,7 +51,7 @@ def read_arguments(arguments: str) -> dict[str, Json]:
 
 
 def has_object(part: ToolUse) -> bool:
-    """Return whether the arguments of a call begin an object, or are empty, as providers want that have no others."""
+    """Return whether the arguments of a call begin a JSON object, or are empty; some providers take nothing else."""
     return part.call.kind != "custom" and part.call.arguments.lstrip()[:1] in ("{", "")
 
 

@@ -23,8 +23,8 @@ PIECE = 250  # milliseconds of sound in one event
 # milliseconds of sound that are a token
 TOKEN_OF_ASSISTANT = 50
 TOKEN_OF_USER = 100
-MAX_SPOKEN_SECONDS = 300  # seconds that an answer takes; what is longer is said faster
-LISTED = "mcp_list_tools"  # the type of items that tell which tools a server has
+MAX_SPOKEN_SECONDS = 300  # seconds that an answer takes; longer ones are spoken faster
+LISTED = "mcp_list_tools"  # the type of items that list the tools of a server
 
 
 class Voice(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Voice(Struct, frozen=True):
     sound: SampleFormat = PCM
 
     def speak(self, text: str, sound: Sound | None = None) -> bytes:
-        """Return the sound of a text, of whole tokens: what a rule states, or the tone, which needs a text."""
+        """Return sound of whole tokens: the file that a rule states, or else a tone as long as the text takes."""
         if sound is not None and sound.file is not None:
             samples = read_samples(sound.file) or b""
         elif text:
@@ -50,9 +50,9 @@ class Voice(Struct, frozen=True):
 
 
 class RealtimeOptions(Struct, frozen=True):
-    """What the request says of the response: the fields that it repeats, and its voice, if it is spoken.
+    """What the request contributes to the response: the fields that it repeats, and its voice, if it is spoken.
 
-    `heard` is how many tokens of sound the prompt has, `seen` how many of its others are those of images.
+    `heard` counts the prompt's tokens of sound, and `seen` those of its other tokens that are of images.
     """
 
     repeated: Mapping[str, Json]
@@ -62,7 +62,7 @@ class RealtimeOptions(Struct, frozen=True):
     seen: int = 0
 
 
-class SpokenItem(Struct, frozen=True):
+class SpokenItem(Struct, frozen=True, kw_only=True):
     """An item of a response, with the part of the answer that it shows."""
 
     id: str
@@ -72,21 +72,21 @@ class SpokenItem(Struct, frozen=True):
     sound: bytes = b""
 
     def write(self, status: str, options: RealtimeOptions) -> dict[str, Json]:
-        """Return the item with what it says."""
+        """Return the item in a status, with its content."""
         if isinstance(self.part, Item):
-            return {**self.begin(), **_write_mcp(self.part.body)}
+            return {**self.write_begun(), **_write_mcp(self.part.body)}
         if isinstance(self.part, ToolUse):
-            return {**self.begin(), "status": status, "arguments": self.text}
+            return {**self.write_begun(), "status": status, "arguments": self.text}
         content = {"type": "output_text", "text": self.text}
         if options.voice is not None:
             content = {"type": "output_audio", "transcript": self.text}
-        return {**self.begin(), "status": status, "content": [content]}
+        return {**self.write_begun(), "status": status, "content": [content]}
 
-    def begin(self) -> dict[str, Json]:
-        """Return the item before anything is said."""
+    def write_begun(self) -> dict[str, Json]:
+        """Return the item as it is before it has any content."""
         if isinstance(self.part, Item):
             head = {"id": self.id, "type": self.part.kind}
-            return {**head, **_write_mcp(self.part.body), **_UNTOLD.get(self.part.kind, {})}
+            return {**head, **_write_mcp(self.part.body), **_BEGUN.get(self.part.kind, {})}
         if isinstance(self.part, ToolUse):
             call = self.part.call
             head = {"id": self.id, "type": "function_call", "status": "in_progress", "name": call.name}
@@ -94,8 +94,8 @@ class SpokenItem(Struct, frozen=True):
         return {"id": self.id, "type": "message", "status": "in_progress", "role": "assistant", "content": []}
 
 
-# What items of MCP servers do not tell when they begin.
-_UNTOLD: Mapping[str, Mapping[str, Json]] = {
+# The keys of items of MCP servers that are still empty when the item begins.
+_BEGUN: Mapping[str, Mapping[str, Json]] = {
     "mcp_call": {"arguments": "", "output": None, "error": None},
     LISTED: {"tools": []},
     "mcp_approval_request": {},
@@ -103,21 +103,21 @@ _UNTOLD: Mapping[str, Mapping[str, Json]] = {
 
 
 def write_listed(name: str, item: Item) -> dict[str, Json]:
-    """Return the item, by this id, that tells which tools an MCP server has."""
+    """Return the item with this id that lists the tools of an MCP server."""
     return {"id": name, "type": item.kind, **_write_mcp(item.body)}
 
 
 def _write_mcp(body: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what an item of an MCP server says; its error is simpler than that of Responses."""
-    told = {key: value for key, value in body.items() if key not in ("id", "status")}
-    error = told.get("error")
+    """Return the content of an item of an MCP server; its error is simpler than that of Responses."""
+    shown = {key: value for key, value in body.items() if key not in ("id", "status")}
+    error = shown.get("error")
     if isinstance(error, Mapping):
         kind = str(error.get("type")).removeprefix("mcp_")
         message = {"type": kind, "message": describe_error(error)}
-        told["error"] = {**message, "code": error["code"]} if "code" in error else message
-    elif "tools" in told:
-        told.pop("error", None)
-    return told
+        shown["error"] = {**message, "code": error["code"]} if "code" in error else message
+    elif "tools" in shown:
+        shown.pop("error", None)
+    return shown
 
 
 def list_spoken_items(answer: Answer, options: RealtimeOptions) -> list[SpokenItem]:
@@ -130,9 +130,9 @@ def list_spoken_items(answer: Answer, options: RealtimeOptions) -> list[SpokenIt
                 groups[-1].append(part)
             else:
                 groups.append([part])
-        elif isinstance(part, ToolUse) or (isinstance(part, Item) and part.kind in _UNTOLD):
+        elif isinstance(part, ToolUse) or (isinstance(part, Item) and part.kind in _BEGUN):
             groups.append([part])
-    return [_make_item(answer, index, parts, options) for index, parts in enumerate(groups)]
+    return [_make_item(answer, parts, index=index, voice=options.voice) for index, parts in enumerate(groups)]
 
 
 def name_item(*labels: str) -> str:
@@ -140,22 +140,23 @@ def name_item(*labels: str) -> str:
     return "item_" + Seed().draw_alnum(21, "realtime item", *labels)
 
 
-def _make_item(answer: Answer, index: int, parts: Sequence[Part], options: RealtimeOptions) -> SpokenItem:
+def _make_item(answer: Answer, parts: Sequence[Part], *, index: int, voice: Voice | None) -> SpokenItem:
     name = name_item(answer.id, str(index))
     first = parts[0]
     if isinstance(first, Item):
-        return SpokenItem(name, index, first, str(first.body.get("arguments") or ""))
+        return SpokenItem(id=name, index=index, part=first, text=str(first.body.get("arguments") or ""))
     if isinstance(first, ToolUse):
-        return SpokenItem(name, index, first, first.call.arguments)
+        return SpokenItem(id=name, index=index, part=first, text=first.call.arguments)
     text = "".join([part.text for part in parts if isinstance(part, Text | Refusal)])
     stated = next((part.sound for part in parts if isinstance(part, Text)), None)
     if len(parts) > 1:
         first = Text(text)
-    return SpokenItem(name, index, first, text, b"" if options.voice is None else options.voice.speak(text, stated))
+    sound = b"" if voice is None else voice.speak(text, stated)
+    return SpokenItem(id=name, index=index, part=first, text=text, sound=sound)
 
 
 def make_response(
-    answer: Answer, options: RealtimeOptions, status: str, items: Sequence[Json] = (), usage: Json = None
+    answer: Answer, options: RealtimeOptions, status: str, *, items: Sequence[Json] = (), usage: Json = None
 ) -> dict[str, Json]:
     """Return the response in a status, with its items so far."""
     return {
@@ -209,7 +210,7 @@ def make_usage(usage: Usage, options: RealtimeOptions, *, spoken: int) -> dict[s
 
 
 def stream_events(answer: Answer, options: RealtimeOptions) -> Iterator[Frame]:
-    """Return the events of a response, each as JSON that begins with its type. What is said is made at once."""
+    """Return the events of a response, each as JSON that begins with its type. Its sound is made at once."""
     return _stream_items(answer, options, list_spoken_items(answer, options))
 
 
@@ -228,7 +229,7 @@ def _stream_items(answer: Answer, options: RealtimeOptions, items: Sequence[Spok
     if options.voice is not None:
         spoken //= options.voice.sound.count_bytes(TOKEN_OF_ASSISTANT)
     usage = make_usage(answer.usage, options, spoken=spoken)
-    response = make_response(answer, options, status, written, usage)
+    response = make_response(answer, options, status, items=written, usage=usage)
     yield _make_event("response.done", {"response": response}, carries="finish")
 
 
@@ -244,17 +245,17 @@ class _ItemEvents(Struct, frozen=True):
     item: SpokenItem
 
     def stream(self, done: Mapping[str, Json], *, is_whole: bool) -> Iterator[Frame]:
-        """Yield the events up to those that say what was `done`; of an item that breaks off, up to its last delta."""
+        """Yield the events of the item, up to the one that shows it `done`, or its last delta if it breaks off."""
         place = {"response_id": self.answer.id, "output_index": self.item.index}
-        yield _make_event("response.output_item.added", {**place, "item": self.item.begin()})
+        yield _make_event("response.output_item.added", {**place, "item": self.item.write_begun()})
         if isinstance(self.item.part, ToolUse):
-            yield from self._call(self.item.part, is_whole=is_whole)
+            yield from self._stream_call(self.item.part, is_whole=is_whole)
         elif isinstance(self.item.part, Item):
-            yield from self._use_server(self.item.part)
+            yield from self._stream_server_use(self.item.part)
         elif self.options.voice is None:
-            yield from self._write(is_whole=is_whole)
+            yield from self._stream_text(is_whole=is_whole)
         else:
-            yield from self._speak(self.options.voice, is_whole=is_whole)
+            yield from self._stream_speech(self.options.voice, is_whole=is_whole)
         if is_whole:
             yield _make_event("response.output_item.done", {**place, "item": done})
 
@@ -262,7 +263,7 @@ class _ItemEvents(Struct, frozen=True):
     def _place(self) -> dict[str, Json]:
         return {"response_id": self.answer.id, "item_id": self.item.id, "output_index": self.item.index}
 
-    def _call(self, use: ToolUse, *, is_whole: bool) -> Iterator[Frame]:
+    def _stream_call(self, use: ToolUse, *, is_whole: bool) -> Iterator[Frame]:
         kind = "response.function_call_arguments"
         place = {**self._place, "call_id": use.call.id}
         for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
@@ -270,22 +271,22 @@ class _ItemEvents(Struct, frozen=True):
         if is_whole:
             yield _make_event(f"{kind}.done", {**place, "name": use.call.name, "arguments": use.call.arguments})
 
-    def _use_server(self, item: Item) -> Iterator[Frame]:
-        """Yield what a use of an MCP server goes through; a request for approval goes through nothing."""
+    def _stream_server_use(self, item: Item) -> Iterator[Frame]:
+        """Yield the events of a use of an MCP server; a request for approval has none."""
         index = {"item_id": self.item.id, "output_index": self.item.index}
         if item.kind == LISTED:
             for what in ("in_progress", "completed"):
                 yield _make_event(f"{LISTED}.{what}", {"item_id": self.item.id})
         elif item.kind == "mcp_call":
-            told = "response.mcp_call_arguments"
+            arguments = "response.mcp_call_arguments"
             text = self.item.text
-            yield _make_event(f"{told}.delta", {**self._place, "delta": text}, carries="arguments")
-            yield _make_event(f"{told}.done", {**self._place, "arguments": text})
+            yield _make_event(f"{arguments}.delta", {**self._place, "delta": text}, carries="arguments")
+            yield _make_event(f"{arguments}.done", {**self._place, "arguments": text})
             yield _make_event("response.mcp_call.in_progress", index)
             ended = "failed" if item.body.get("error") else "completed"
             yield _make_event(f"response.mcp_call.{ended}", index)
 
-    def _write(self, *, is_whole: bool) -> Iterator[Frame]:
+    def _stream_text(self, *, is_whole: bool) -> Iterator[Frame]:
         place = {**self._place, "content_index": 0}
         yield _make_event("response.content_part.added", {**place, "part": {"type": "text", "text": ""}})
         for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
@@ -294,23 +295,23 @@ class _ItemEvents(Struct, frozen=True):
             yield _make_event("response.output_text.done", {**place, "text": self.item.text})
             yield _make_event("response.content_part.done", {**place, "part": {"type": "text", "text": self.item.text}})
 
-    def _speak(self, voice: Voice, *, is_whole: bool) -> Iterator[Frame]:
-        """Yield words, each before the sound up to it."""
+    def _stream_speech(self, voice: Voice, *, is_whole: bool) -> Iterator[Frame]:
+        """Yield pieces of the transcript, each before the sound up to it."""
         place = {**self._place, "content_index": 0}
         yield _make_event("response.content_part.added", {**place, "part": {"type": "audio", "transcript": ""}})
         sound = self.item.sound
         size = voice.sound.count_bytes(PIECE)
         sent = 0
-        said = 0
+        written = 0  # letters
         for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
             yield _make_event("response.output_audio_transcript.delta", {**place, "delta": piece}, tokens=weight)
-            said += len(piece)
-            due = len(sound) * said // max(len(self.item.text), 1)
+            written += len(piece)
+            due = len(sound) * written // max(len(self.item.text), 1)
             while sent < due and (due - sent >= size or due == len(sound)):
-                yield self._sound(sound[sent : sent + size], place)
+                yield self._make_sound_event(sound[sent : sent + size], place)
                 sent += size
-        for at in range(sent, len(sound), size):  # a file in which nobody says anything
-            yield self._sound(sound[at : at + size], place)
+        for at in range(sent, len(sound), size):  # a file without words
+            yield self._make_sound_event(sound[at : at + size], place)
         if is_whole:
             yield _make_event("response.output_audio.done", place)
             yield _make_event("response.output_audio_transcript.done", {**place, "transcript": self.item.text})
@@ -318,5 +319,5 @@ class _ItemEvents(Struct, frozen=True):
                 "response.content_part.done", {**place, "part": {"type": "audio", "transcript": self.item.text}}
             )
 
-    def _sound(self, data: bytes, place: Mapping[str, Json]) -> Frame:
+    def _make_sound_event(self, data: bytes, place: Mapping[str, Json]) -> Frame:
         return _make_event("response.output_audio.delta", {**place, "delta": b64encode(data).decode()})

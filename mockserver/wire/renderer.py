@@ -200,9 +200,10 @@ class GivenValues(Struct, frozen=True):
 
 
 class FoundTemplate(Struct, frozen=True):
-    """The template of an answer, None if there is none, and the values that it takes after those that are given.
+    """The template of an answer, and the values that it takes after those that are given.
 
-    One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
+    None: the answer has no template. One that is kept with a choice has the values filled in, which are those of this
+    choice and the `others`.
     """
 
     template: Any  # Template | StreamTemplate | None
@@ -237,10 +238,10 @@ class Renderer(Generic[Options]):
     def __init__(self) -> None:
         self._templates = dict[Form, Template | StreamTemplate | None]()
 
-    def body(self, answer: Answer, options: Options) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: Options) -> dict[str, Json]:
         raise NotImplementedError
 
-    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         raise NotImplementedError
 
     def encode(self, body: Mapping[str, Json], options: Options) -> bytes:
@@ -266,7 +267,7 @@ class Renderer(Generic[Options]):
 
     def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
         """Return the frames of a stream."""
-        return self.fill_frames(answer, options) or self.frames(answer, options)
+        return self.fill_frames(answer, options) or self.render_frames(answer, options)
 
     def fill_body(self, answer: Answer, options: Options) -> bytes | None:
         """Return the JSON of a body; None if no template holds it."""
@@ -385,7 +386,7 @@ class Renderer(Generic[Options]):
         marked = self._mark_answer(answer, marks)
         asked = self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
-        return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
+        return None if values is None else cut_at(values, self.encode(self.render_body(marked, asked), asked))
 
     def _mark_answer(self, answer: Answer, marks: Marks, counts: Sequence[int] = ()) -> Answer:
         marked = marks.mark_answer(answer, counts)
@@ -429,7 +430,7 @@ class Renderer(Generic[Options]):
         pieces = [encode(text) for part in texts for text in part]
         places = [(part, *bounds) for part, count in enumerate(counts) for bounds in _BOUNDS[count]]
         made: list[FrameTemplate] = []
-        for frame in self.frames(marked, asked):
+        for frame in self.render_frames(marked, asked):
             empty = replace(frame, data=b"")
             if not frame.tokens:
                 made.append(FrameTemplate(empty, cut_at(values, frame.data)))

@@ -28,13 +28,13 @@ from mockserver.wire.responses import (
     make_response_in_progress,
     make_response_of_items,
 )
-from mockserver.wire.template import HOLE, CountedFrames, tell
+from mockserver.wire.template import HOLE, CountedFrames, fill_counts
 
 MAX_PARTIAL_IMAGES = 3
 Events = Iterator[Frame]  # each with a hole for its number
 
 
-def _make_event(name: str, rest: bytes, tokens: int = 0, part: str = "text") -> Frame:
+def _make_event(name: str, rest: bytes, *, tokens: int = 0, part: str = "text") -> Frame:
     """Return an event; `rest` is its JSON after type and sequence number, from the first key to the closing brace."""
     return Frame(b'{"type":"%b","sequence_number":%b,%b' % (name.encode(), HOLE, rest), name, tokens, part)
 
@@ -58,13 +58,13 @@ def _count_partial_images(options: ResponseOptions) -> int:
     return min(wanted, MAX_PARTIAL_IMAGES) if isinstance(wanted, int) else 0
 
 
-def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: list[OutputItem]) -> Frame:
+def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, *, items: list[OutputItem]) -> Frame:
     match answer.broken:
         case Broken(event=True) as broken:
             error = {"type": broken.code, "code": broken.code, "message": broken.message, "param": None}
             return _make_event("error", to_json({"error": error})[1:], part="finish")
     status = find_status(answer, layout)
-    final = to_json({"response": make_response_of_items(answer, layout, options, items)})[1:]
+    final = to_json({"response": make_response_of_items(answer, layout, options, items=items)})[1:]
     return _make_event(f"response.{status}", final, part="finish")
 
 
@@ -72,8 +72,8 @@ _write_number = b"%d".__mod__
 _NUMBERS = tuple(map(_write_number, range(256)))  # most streams have fewer events
 
 
-def _count() -> Iterator[bytes]:
-    """Yield 0, 1, 2, ... as they are written."""
+def _write_numbers() -> Iterator[bytes]:
+    """Yield 0, 1, 2, ... as bytes."""
     return chain(_NUMBERS, map(_write_number, count(len(_NUMBERS))))
 
 
@@ -87,10 +87,10 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         super().__init__()
         self.layout = layout
 
-    def body(self, answer: Answer, options: ResponseOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: ResponseOptions) -> dict[str, Json]:
         return make_response(answer, self.layout, options)
 
-    def frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
         """Yield the events; those of a background answer end where it is now."""
         yield from _make_opening(answer, self.layout, options)
         if answer.phase:
@@ -98,14 +98,15 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         items = list_output_items(answer, self.layout, options)
         partial_images = _count_partial_images(options)
         for index, item in enumerate(items):
-            yield from ItemStream(index, item, answer.tokenizer, partial_images).list_events()
-        yield _make_ending(answer, self.layout, options, items)
+            stream = ItemStream(index=index, item=item, tokenizer=answer.tokenizer, partial_images=partial_images)
+            yield from stream.list_events()
+        yield _make_ending(answer, self.layout, options, items=items)
 
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return tell(self.frames(answer, options), _count())
-        return CountedFrames(filled, _count)
+            return fill_counts(self.render_frames(answer, options), _write_numbers())
+        return CountedFrames(filled, _write_numbers)
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated = options.request_fields
@@ -125,8 +126,8 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return replace(options, request_fields={**repeated, **marked})
 
 
-class ItemStream(Struct, frozen=True):
-    """The events of one item: knows its place in the response, and how its texts are cut."""
+class ItemStream(Struct, frozen=True, kw_only=True):
+    """The events of the item at a place of the response."""
 
     index: int
     item: OutputItem
@@ -169,10 +170,10 @@ class ItemStream(Struct, frozen=True):
 
     def _make_item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Frame:
         rest = to_json({"output_index": self.index, "item": body})[1:]
-        return _make_event(f"response.output_item.{event}", rest, tokens, self._part)
+        return _make_event(f"response.output_item.{event}", rest, tokens=tokens, part=self._part)
 
     def _make_event(self, event: str, fields: Mapping[str, Json]) -> Frame:
-        return _make_event(f"response.{event}", to_json({**self._place, **fields})[1:], 0, self._part)
+        return _make_event(f"response.{event}", to_json({**self._place, **fields})[1:], part=self._part)
 
     def _list_tokens(self, part: Part, text: str) -> tuple[str, ...]:
         return find_tokens(part, self.tokenizer) if text == find_words(part) else self.tokenizer.split(text)
@@ -188,12 +189,12 @@ class ItemStream(Struct, frozen=True):
         part = self._part
         before = to_json({**place, "delta": ""})[1:-3]
         for (piece, weight), after in pieces:
-            yield _make_event(name, before + to_json(piece) + after, weight, part)
+            yield _make_event(name, before + to_json(piece) + after, tokens=weight, part=part)
 
     def _stream_string(
-        self, event: str, text: str, part: Part, done: Mapping[str, Json], place: Mapping[str, Json] = _NOWHERE
+        self, event: str, text: str, *, part: Part, done: Mapping[str, Json], place: Mapping[str, Json] = _NOWHERE
     ) -> Events:
-        """Yield the pieces of a string, then an event that says what is `done`."""
+        """Yield the pieces of a string, then an event with the fields `done`."""
         pieces = weigh_pieces(self._list_tokens(part, text), _choose_chunks(part, text))
         yield from self._list_deltas(event, {**self._place, **place}, zip(pieces, repeat(b"}"), strict=False))
         yield self._make_event(f"{event}.done", {**place, **done})
@@ -206,8 +207,8 @@ class ItemStream(Struct, frozen=True):
             if isinstance(part, Text):
                 yield from self._stream_text(place, part, content)
             else:
-                said = {"refusal": content["refusal"]}
-                yield from self._stream_string("refusal", said["refusal"], part, said, place)
+                refusal = content["refusal"]
+                yield from self._stream_string("refusal", refusal, part=part, done={"refusal": refusal}, place=place)
             yield self._make_event("content_part.done", {**place, "part": content})
 
     def _stream_text(self, place: Mapping[str, Json], part: Text, content: Mapping[str, Json]) -> Events:
@@ -236,16 +237,17 @@ class ItemStream(Struct, frozen=True):
         text = content["text"]
         text_event = _REASONING_TEXT[content["type"]]
         yield self._make_event(f"{event}.added", {**place, "part": {**content, "text": ""}})
-        yield from self._stream_string(text_event, text, self.item.parts[0], {"text": text}, place)
+        yield from self._stream_string(text_event, text, part=self.item.parts[0], done={"text": text}, place=place)
         yield self._make_event(f"{event}.done", {**place, "part": content})
 
     def _stream_tool_call(self) -> Events:
         body = self.item.body
         part = self.item.parts[0]
         if body["type"] == "custom_tool_call":
-            return self._stream_string("custom_tool_call_input", body["input"], part, {"input": body["input"]})
+            done = {"input": body["input"]}
+            return self._stream_string("custom_tool_call_input", body["input"], part=part, done=done)
         done = {"name": body["name"], "arguments": body["arguments"]}
-        return self._stream_string("function_call_arguments", body["arguments"], part, done)
+        return self._stream_string("function_call_arguments", body["arguments"], part=part, done=done)
 
     def _stream_hosted_tool(self) -> Events:
         body = self.item.body
@@ -259,7 +261,7 @@ class ItemStream(Struct, frozen=True):
                         yield self._make_event(f"{body['type']}.{name}", {})
                 case TextDeltas(key, event):
                     text = body[key] or ""
-                    yield from self._stream_string(event, text, self.item.parts[0], {key: text})
+                    yield from self._stream_string(event, text, part=self.item.parts[0], done={key: text})
                 case "partial_images":
                     image = body["result"]
                     for at in range(self.partial_images if image else 0):
@@ -274,10 +276,10 @@ class ItemStream(Struct, frozen=True):
         """Yield the events of a shell call, which refer to the item only by its index."""
         for at, command in enumerate(self.item.body["action"]["commands"]):
             place = {"output_index": self.index, "command_index": at}
-            yield _make_event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, self._part)
+            yield _make_event(_COMMAND + "added", to_json({**place, "command": ""})[1:], part=self._part)
             pieces = zip(weigh_pieces(self.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
             yield from self._list_deltas("shell_call_command", place, pieces)
-            yield _make_event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, self._part)
+            yield _make_event(_COMMAND + "done", to_json({**place, "command": command})[1:], part=self._part)
 
     def _stream_command_outputs(self) -> Events:
         for at, output in enumerate(self.item.body["output"]):
@@ -287,6 +289,7 @@ class ItemStream(Struct, frozen=True):
 
 
 def make_item_in_progress(body: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an output item as it is before its content streams."""
     blank = _BLANK.get(body["type"]) or find_item_kind(body["type"]).blank
     started = {"status": "in_progress", **blank}
     return {key: _blank_values(value, started[key]) if key in started else value for key, value in body.items()}

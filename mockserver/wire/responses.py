@@ -82,6 +82,7 @@ class ItemKind(Struct, frozen=True):
 
 
 def find_item_kind(name: str) -> ItemKind:
+    """Return the kind of an item by its `type`; unknown types are all of one kind."""
     return ITEM_KINDS.get(name, _OTHER)
 
 
@@ -138,12 +139,14 @@ ITEM_KINDS: Mapping[str, ItemKind] = {
 
 
 def make_response(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> dict[str, Json]:
-    return make_response_of_items(answer, layout, options, list_output_items(answer, layout, options))
+    """Return the object of a response, with all its output items."""
+    return make_response_of_items(answer, layout, options, items=list_output_items(answer, layout, options))
 
 
 def make_response_of_items(
-    answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: Sequence["OutputItem"]
+    answer: Answer, layout: ResponseLayout, options: ResponseOptions, *, items: Sequence["OutputItem"]
 ) -> dict[str, Json]:
+    """Return the object of a response with these output items."""
     status = find_status(answer, layout)
     ended = status in ("completed", "incomplete")
     full: dict[str, Json] = {
@@ -164,11 +167,13 @@ def make_response_of_items(
 def make_response_in_progress(
     answer: Answer, layout: ResponseLayout, options: ResponseOptions, *, queued: bool = False
 ) -> dict[str, Json]:
+    """Return the object as it is before its first output item."""
     started = replace(answer, phase="queued" if queued else "in_progress", broken=None)
-    return make_response_of_items(started, layout, options, ())
+    return make_response_of_items(started, layout, options, items=())
 
 
 def find_status(answer: Answer, layout: ResponseLayout) -> Status:
+    """Return the `status` of a response."""
     match answer:
         case Answer(phase="queued"):
             return "queued" if layout.queued else "in_progress"
@@ -180,6 +185,7 @@ def find_status(answer: Answer, layout: ResponseLayout) -> Status:
 
 
 def make_response_usage(usage: Usage) -> dict[str, Json]:
+    """Return the `usage` of a response."""
     return {
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
@@ -196,7 +202,7 @@ def _make_error(answer: Answer) -> dict[str, Json] | None:
 
 
 def _find_limit(answer: Answer) -> str:
-    """Return what an answer was cut by."""
+    """Return what has cut an answer."""
     return "content_filter" if answer.choices[0].finish == "content_filter" else "max_output_tokens"
 
 
@@ -219,7 +225,7 @@ def list_output_items(answer: Answer, layout: ResponseLayout, options: ResponseO
     if answer.phase or not answer.choices:
         return []
     choice = answer.choices[0]
-    builder = _ItemBuilder(answer.id, layout, options, _spread_over_texts(choice))
+    builder = _ItemBuilder(answer_id=answer.id, layout=layout, options=options, logprobs=_spread_over_texts(choice))
     groups = list(_group_parts(choice.parts))
     items: list[OutputItem] = []
     for at, parts in enumerate(groups):
@@ -255,11 +261,11 @@ def _spread_over_texts(choice: Choice) -> Iterator[list[Block]] | None:
     return (block["content"] or [] for block in spread_logprobs(texts, choice.logprobs))
 
 
-class OutputItemId(Struct, frozen=True):
-    """What the id of an output item tells, so that it is known again without being kept.
+class OutputItemId(Struct, frozen=True, kw_only=True):
+    """What the id of an output item contains, so that it is recognized without being kept.
 
-    `place` is that of the item in its answer, `reasoning` how far before it is the reasoning that led to it (0: none);
-    `stored`: it is kept for later requests.
+    `answer` is a hash of the answer's id, `place` that of the item in its answer. `reasoning` is how many items before
+    it the reasoning stands that led to it (0: none). `stored`: the item is kept for later requests.
     """
 
     answer: bytes
@@ -269,45 +275,49 @@ class OutputItemId(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the id, without the prefix of its type."""
+        """The id, without the prefix of its type."""
         one, two, three = self.answer[:3]  # so that ids look random
-        told = self.answer + bytes((self.place ^ one, self.reasoning ^ two, self.stored ^ three))
-        return (told + _check(told)).hex()
+        content = self.answer + bytes((self.place ^ one, self.reasoning ^ two, self.stored ^ three))
+        return (content + _compute_checksum(content)).hex()
 
     @property
     def reasoning_id(self) -> str | None:
-        """Return the id of the reasoning item that led to this one, if there is one."""
+        """The id of the reasoning item that led to this one; None if there is none."""
         if not self.reasoning:
             return None
         return f"rs_{replace(self, place=self.place - self.reasoning, reasoning=0).text}"
 
 
 def make_item_id(answer_id: str, at: int, *, reasoning: int = 0, stored: bool = True) -> str:
-    """Return the id of an output item, without the prefix of its type; `reasoning`: how far before it that is."""
+    """Return the id of the output item at a place of its answer, without the prefix of its type.
+
+    `reasoning` is how many items before it the reasoning stands that led to it (0: none).
+    """
     block, place = divmod(at, 256)
     answer = _ANSWERS.copy()
     answer.update(f"{answer_id}\0{block}".encode("utf-8", "surrogatepass"))
-    return OutputItemId(answer.digest(), place, reasoning if reasoning <= place else 0, stored).text
+    before = reasoning if reasoning <= place else 0
+    return OutputItemId(answer=answer.digest(), place=place, reasoning=before, stored=stored).text
 
 
 def read_item_id(text: str) -> OutputItemId | None:
-    """Return what an id tells with its prefix; None if it was not made here."""
+    """Return what an id with its prefix contains; None if this server did not make it."""
     found = _ITEM_ID.fullmatch(text)
     raw = bytes.fromhex(found[1]) if found else b""
-    if not raw or raw[12:] != _check(raw[:12]):
+    if not raw or raw[12:] != _compute_checksum(raw[:12]):
         return None
     place, reasoning, stored = (one ^ other for one, other in zip(raw[9:12], raw[:3], strict=True))
-    return OutputItemId(raw[:9], place, reasoning, bool(stored))
+    return OutputItemId(answer=raw[:9], place=place, reasoning=reasoning, stored=bool(stored))
 
 
-def _check(told: bytes) -> bytes:
-    checked = _CHECKED.copy()
-    checked.update(told)
-    return checked.digest()
+def _compute_checksum(content: bytes) -> bytes:
+    checksum = _CHECKSUM.copy()
+    checksum.update(content)
+    return checksum.digest()
 
 
 _ANSWERS = blake2b(digest_size=9)
-_CHECKED = blake2b(digest_size=4, key=b"output item")
+_CHECKSUM = blake2b(digest_size=4, key=b"output item")
 _ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})")
 
 
@@ -325,13 +335,16 @@ def list_item_ids(answer: Answer, *, stored: bool) -> list[str]:
     return made
 
 
-class _ItemBuilder(Struct, frozen=True):
+class _ItemBuilder(Struct, frozen=True, kw_only=True):
+    """Makes the output items of one answer, in their order."""
+
     answer_id: str
     layout: ResponseLayout
     options: ResponseOptions
     logprobs: Iterator[list[Block]] | None
 
     def make_item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
+        """Return the next item, which shows these parts; `before` are the items that were made so far."""
         at = len(before)
         stored = self.options.stored
         name = make_item_id(self.answer_id, at, stored=stored)
@@ -344,7 +357,7 @@ class _ItemBuilder(Struct, frozen=True):
                     use, status, make_item_id(self.answer_id, at, reasoning=at - thought, stored=stored)
                 )
             case Item() as item:
-                return make_hosted_tool_item(item, self.options, name, _find_last_call(before))
+                return make_hosted_tool_item(item, self.options, name, call_id=_find_last_call(before))
         return self._make_message(parts, status, name)
 
     def _make_message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> dict[str, Json]:
@@ -406,7 +419,7 @@ def _make_tool_call(use: ToolUse, status: ItemStatus, name: str) -> dict[str, Js
     return {**head, "call_id": call.id, "name": call.name, **namespace, key: call.arguments}
 
 
-def make_hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:
+def make_hosted_tool_item(item: Item, options: ResponseOptions, name: str, *, call_id: str = "") -> dict[str, Json]:
     """Return the item of a hosted tool, without values that `options.include` does not name.
 
     Its ids derive from `name`; `call_id` is the id of the call before it, which an output refers to.
@@ -434,7 +447,7 @@ def _find_last_call(before: list[OutputItem]) -> str:
 
 
 def _blank_out(body: Mapping[str, Json], path: list[str], blank: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the body with a blank at a path of keys, or without that key where there is no blank for it."""
+    """Return the body with the `blank` value at a path of keys, or without the key if `blank` has no value for it."""
     key, *rest = path
     if rest and isinstance(inner := body.get(key), Mapping):
         return {**body, key: _blank_out(inner, rest, {})}

@@ -19,14 +19,14 @@ _RUN = 128  # frames that are alike, and are joined at once
 
 
 class Template(Struct, frozen=True, dict=True):
-    """Bytes with holes, which take values by their numbers: what stands between holes, and the number in each."""
+    """Bytes with holes for values: what stands `between` the holes, and the number of the value in each."""
 
     between: list[bytes]
     holes: list[int]
 
     @lazy_property
     def form(self) -> bytes:
-        """Return the form of `form % pick(values)`, of a tuple."""
+        """The format string of `form % pick(values)`, where `pick` chooses the values of the holes from a tuple."""
         return b"%b".join([each.replace(b"%", b"%%") for each in self.between])
 
     @lazy_property
@@ -34,20 +34,21 @@ class Template(Struct, frozen=True, dict=True):
         return itemgetter(*self.holes or (slice(0),))
 
     def fill(self, values: tuple[bytes, ...]) -> bytes:
+        """Return the bytes with these values in the holes."""
         filled: bytes = self.form % self.pick(values)
         return filled
 
     def surround(self, before: bytes, after: bytes) -> "Template":
         """Return it with bytes before and after."""
-        return Template([before], []).then(self).then(Template([after], []))
+        return Template([before], []).append(self).append(Template([after], []))
 
-    def then(self, other: "Template") -> "Template":
+    def append(self, other: "Template") -> "Template":
         """Return it with another after it."""
         *whole, last = self.between
         return Template([*whole, last + other.between[0], *other.between[1:]], [*self.holes, *other.holes])
 
     def bind(self, first: int, values: Sequence[bytes]) -> "Template":
-        """Return it with these values in its holes of the numbers from `first` on."""
+        """Return it with `values` filled into its holes, of which `first` is the number of the first one."""
         between = self.between[:1]
         holes = list[int]()
         for number, text in zip(self.holes, self.between[1:], strict=True):
@@ -60,7 +61,7 @@ class Template(Struct, frozen=True, dict=True):
 
 
 def cut_at(marks: Sequence[bytes], data: bytes) -> Template:
-    """Cut bytes at marks: each hole has the number of its mark. An empty mark is none, nor is one within another."""
+    """Cut bytes at marks: each hole has the number of its mark. Empty marks, and marks within others, are left out."""
     places = sorted((at, -len(mark), number) for number, mark in enumerate(marks) if mark for at in _find(mark, data))
     between = list[bytes]()
     found = list[int]()
@@ -92,7 +93,7 @@ class Pieces(Struct, frozen=True):
 
 
 class FrameTemplate(Struct, frozen=True, dict=True):
-    """A frame without its data, and that with holes; or a run of frames that differ only in a piece of a text.
+    """A frame whose data has holes, or a run of frames that differ only in a piece of a text.
 
     `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
     of its pieces are in such frames. If the piece stands there twice, `again` is what comes between.
@@ -107,9 +108,13 @@ class FrameTemplate(Struct, frozen=True, dict=True):
     end: int | None = None
 
     def bind(self, first: int, values: Sequence[bytes]) -> "FrameTemplate":
-        """Return it with these values in its holes of the numbers from `first` on."""
-        again, after = (None if each is None else each.bind(first, values) for each in (self.again, self.after))
-        return replace(self, before=self.before.bind(first, values), again=again, after=after)
+        """Return it with `values` filled into its holes, of which `first` is the number of the first one."""
+        return replace(
+            self,
+            before=self.before.bind(first, values),
+            again=None if self.again is None else self.again.bind(first, values),
+            after=None if self.after is None else self.after.bind(first, values),
+        )
 
     def join_next(self, other: "FrameTemplate") -> "FrameTemplate | None":
         """Return both as one, if the other comes next and differs only in its piece."""
@@ -122,6 +127,7 @@ class FrameTemplate(Struct, frozen=True, dict=True):
         return any(each is not None and each.holes for each in (self.before, self.again, self.after))
 
     def fill(self, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> Sequence[Frame | FrameRun]:
+        """Return the frames with these values in the holes, and the pieces of their part."""
         frame = self.frame
         data = self.before.fill(values)
         if self.part is None or self.after is None:
@@ -158,7 +164,7 @@ WrittenAhead = tuple[bytes, Sequence[tuple[FrameTemplate, bytes]]]
 
 
 class PiecesBetween(Struct, frozen=True):
-    """What comes before some pieces of a part in the bytes of a stream, and between them; `again`: in one of them."""
+    """The bytes of a stream before some pieces of a part, and between them; `again`: between two copies of one."""
 
     before: Template
     between: Template
@@ -168,7 +174,7 @@ class PiecesBetween(Struct, frozen=True):
 
 
 class StreamTemplate:
-    """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
+    """The frames of a stream, with holes for values and for the pieces of its parts."""
 
     def __init__(self, frames: Sequence[FrameTemplate], *, is_bound: bool = False) -> None:
         self.frames = frames
@@ -177,11 +183,11 @@ class StreamTemplate:
         self._ahead: tuple[Sequence[Pieces], WrittenAhead] | None = None
 
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
-        """Return it with these values in its holes of the numbers from `first` on."""
+        """Return it with `values` filled into its holes, of which `first` is the number of the first one."""
         return StreamTemplate([frame.bind(first, values) for frame in self.frames], is_bound=True)
 
     def write_ahead(self, parts: Sequence[Pieces], write: Write) -> WrittenAhead:
-        """Return what of a stream of these pieces can be written before: nothing, if they are not always the same."""
+        """Return the bytes that need no values; those of pieces only if the template is bound to them."""
         if not self._is_bound:
             return b"", [(frame, b"") for frame in self.frames]
         if self._ahead is None or self._ahead[0] is not parts:
@@ -197,17 +203,19 @@ class StreamTemplate:
         return self._ahead[1]
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
-        """Return all that the stream has before pieces and between them, and its end."""
+        """Return the bytes of the stream before and between pieces, and those at its end, as templates."""
         made = list[PiecesBetween]()
         text = Template([b""], [])
         for each in self.frames:
             before, after = write(replace(each.frame, data=_HERE)).split(_HERE)
             if each.part is None or each.after is None:
-                text = text.then(each.before.surround(before, after))
+                text = text.append(each.before.surround(before, after))
                 continue
-            between = each.after.surround(b"", after).then(each.before.surround(before, b""))
-            text = text.then(each.before.surround(before, b""))
-            made.append(PiecesBetween(text, between, each.again, each.part, slice(each.first, each.end)))
+            between = each.after.surround(b"", after).append(each.before.surround(before, b""))
+            text = text.append(each.before.surround(before, b""))
+            made.append(
+                PiecesBetween(text, between, again=each.again, part=each.part, shown=slice(each.first, each.end))
+            )
             text = each.after.surround(b"", after)
         self.joined = made, text
         return self.joined
@@ -228,7 +236,7 @@ class FilledFrames(Frames):
 
     @property
     def runs(self) -> list[Frame | FrameRun]:
-        """Return the frames, those that are alike as one."""
+        """The frames, those that are alike as one."""
         values = self._values
         parts = self.parts
         return [frame for each in self._template.frames for frame in each.fill(values, parts)]
@@ -252,12 +260,12 @@ class FilledFrames(Frames):
 
     @property
     def weights(self) -> list[int]:
-        """Return the tokens of each frame that has a hole for the tokens so far."""
+        """The tokens of each frame that has a HOLE for the tokens so far."""
         return [*chain.from_iterable([each.weigh(self.parts) for each in self._template.frames])]
 
 
 class SealedFrames(FilledFrames):
-    """Frames that are measured and checksummed when they are written, which those without holes can be before."""
+    """Frames that are checksummed when they are written; those without holes are written only once."""
 
     __slots__ = ()
 
@@ -274,51 +282,55 @@ class SealedFrames(FilledFrames):
 
 
 class CountedFrames(Frames):
-    """The frames of a stream whose template has holes for what counts on, and what is told there, in their order."""
+    """The frames of a stream in which something is counted up, such as the numbers of events or the tokens so far.
 
-    __slots__ = ("_list_told", "_uncounted")
+    `uncounted` has a HOLE wherever a frame states the count; `list_counts()` gives what is written there, in the order
+    of the frames.
+    """
 
-    def __init__(self, uncounted: FilledFrames, list_told: Callable[[], Iterator[bytes]]) -> None:
+    __slots__ = ("_list_counts", "_uncounted")
+
+    def __init__(self, uncounted: FilledFrames, list_counts: Callable[[], Iterator[bytes]]) -> None:
         self._uncounted = uncounted
-        self._list_told = list_told
+        self._list_counts = list_counts
 
     @property
     def runs(self) -> list[Frame]:
-        """Return the frames, of which no two are alike."""
-        return [*tell(self._uncounted, self._list_told())]
+        """The frames, of which no two are alike."""
+        return [*fill_counts(self._uncounted, self._list_counts())]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
-        return fill_holes(self._uncounted.join(write), self._list_told())
+        return fill_holes(self._uncounted.join(write), self._list_counts())
 
 
-def tell(frames: Iterable[Frame], told: Iterator[bytes]) -> Iterator[Frame]:
-    """Yield frames with the next of what is `told` in each that has a hole for it."""
+def fill_counts(frames: Iterable[Frame], counts: Iterator[bytes]) -> Iterator[Frame]:
+    """Yield the frames; each that has a HOLE gets the next of the counts in its place."""
     for frame in frames:
-        yield replace(frame, data=frame.data.replace(HOLE, next(told))) if HOLE in frame.data else frame
+        yield replace(frame, data=frame.data.replace(HOLE, next(counts))) if HOLE in frame.data else frame
 
 
-def tell_tokens(frames: Iterable[Frame], write: Callable[[int], bytes]) -> Iterator[Frame]:
-    """Yield frames with what is written of the tokens so far in each that has a hole for it."""
+def fill_token_counts(frames: Iterable[Frame], write: Callable[[int], bytes]) -> Iterator[Frame]:
+    """Yield the frames; each that has a HOLE gets `write(tokens)` in its place, for the tokens of the frames so far."""
     so_far = 0
     for frame in frames:
         so_far += frame.tokens
         yield replace(frame, data=frame.data.replace(HOLE, write(so_far))) if HOLE in frame.data else frame
 
 
-# A hole for what counts on through a stream: the number of an event, or the tokens so far. JSON has no such byte.
+# A hole for a number that grows through a stream: of an event, or of the tokens so far. JSON has no such byte.
 HOLE = b"\0"
 
 
 def fill_holes(data: bytes, values: Iterable[bytes]) -> bytes:
-    """Return bytes with the first of the values in their holes; there may be more of them."""
+    """Return bytes with the values in their holes; surplus values are left."""
     plain = data.replace(b"%", b"%%")
     form = plain.replace(HOLE, b"%b")  # longer by the number of holes
     return form % tuple(islice(values, len(form) - len(plain)))
 
 
 class ChunkTemplate:
-    """Writes the chunks of a stream that no template holds: what those of one form share is serialised once."""
+    """Writes the chunks of a stream that has no template: the bytes that chunks of one form share are made once."""
 
     def __init__(self, make: Callable[[Any, Json], Json], write: Callable[[Json], bytes] = to_json) -> None:
         """`make(form, value)` returns a whole chunk that contains `value`."""
@@ -327,6 +339,7 @@ class ChunkTemplate:
         self._around = dict[Hashable, tuple[bytes, bytes]]()
 
     def fill(self, form: Hashable, value: Json) -> bytes:
+        """Return the JSON of the chunk of a form that contains `value`."""
         around = self._around.get(form)
         if around is None:
             before, _, after = self._write(self._make(form, _PLACEHOLDER)).partition(self._write(_PLACEHOLDER))

@@ -16,7 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, find_tokens
 from mockserver.core.tokens import find_token_id, slice_tokens, weigh_pieces
-from mockserver.wire.chat import DONE, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
+from mockserver.wire.chat import DONE, make_completion_filter, make_prompt_filter, make_prompt_filter_chunk, pick
 from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,
@@ -46,7 +46,7 @@ class TextLayout(Struct, frozen=True):
 
 
 class CompletionOptions(Struct, frozen=True):
-    """What the request wants shown besides the text, and what of the request is repeated."""
+    """The keys that the request wants beside the text, and the values of the request that the answer repeats."""
 
     prompts: tuple[Prompt, ...] = ()
     logprobs: LogprobsShape = field(default_factory=LogprobsShape)
@@ -65,10 +65,10 @@ class TextRenderer(Renderer[CompletionOptions]):
         super().__init__()
         self.layout = layout
 
-    def body(self, answer: Answer, options: CompletionOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: CompletionOptions) -> dict[str, Json]:
         return _Completion(answer, self.layout, options).make_body()
 
-    def frames(self, answer: Answer, options: CompletionOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: CompletionOptions) -> Iterator[Frame]:
         yield from _Completion(answer, self.layout, options).stream_chunks()
         yield DONE
 
@@ -79,7 +79,7 @@ class TextRenderer(Renderer[CompletionOptions]):
 
 
 class _Piece(Struct, frozen=True):
-    """A piece of a choice, of which a body has one."""
+    """A piece of a choice; a body has the whole choice as one piece."""
 
     text: str
     tokens: int = 0
@@ -117,7 +117,7 @@ class _Completion:
     def stream_chunks(self) -> Iterator[Frame]:
         """Yield the frames of a stream: an echoed prompt first, in one piece; the choices take turns."""
         if self._layout.prompt_filter_first:
-            yield Frame(to_json(prompt_filter_chunk(self._list_prompt_filters())), part="open")
+            yield Frame(to_json(make_prompt_filter_chunk(self._list_prompt_filters())), part="open")
         template = ChunkTemplate(lambda index, text: self._make_chunk(index, _Piece(text)))
         for index, piece in take_turns([self._list_pieces(choice) for choice in self._answer.choices]):
             if piece.ends or piece.logprobs is not None or piece.written is not None:
@@ -179,7 +179,9 @@ class _Completion:
         return values[index * len(values) // len(self._answer.choices)] if values else None
 
     def _list_prompt_filters(self) -> list[dict[str, Json]]:
-        return [prompt_filter(self._answer.prompt_safety, index) for index in range(len(self._options.prompts) or 1)]
+        return [
+            make_prompt_filter(self._answer.prompt_safety, index) for index in range(len(self._options.prompts) or 1)
+        ]
 
     def _list_tokens(self, choice: Choice) -> list[str]:
         tokenizer = self._answer.tokenizer
@@ -224,7 +226,7 @@ class _Completion:
         wait = sum(len(tokens) for part, tokens in parts if not isinstance(part, Text))
         for at, ((piece, weight), own, tokens) in enumerate(zip(shown, logprobs, written, strict=False)):
             echoes = bool(choice.echo) and at == 0
-            yield _Piece(piece, 0 if echoes else wait + weight, own, tokens, begins=at == 0)
+            yield _Piece(piece, 0 if echoes else wait + weight, logprobs=own, written=tokens, begins=at == 0)
             wait = wait if echoes else 0
         yield _Piece("", wait, written=() if has_ids else None, begins=not shown, ends=True)
 

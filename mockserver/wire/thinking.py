@@ -1,7 +1,7 @@
 """The signatures of Anthropic's thinking: of a thought, of its place in the answer, and of all that came before it.
 
-Clients send a conversation back with differences that say the same (a text as a block, an empty field left out, 1.0 as
-1), so that only what is said is compared.
+Clients send a conversation back with differences that mean nothing (a text as a block, an empty field left out, 1.0 as
+1), so that only its content is compared.
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,11 @@ class Prefix:
         self.system = claim(write_canonical([_make_block(block) for block in _list_blocks(body.get("system"))]))
         self.thought = _NOTHING  # the signature of the latest thought
         self._role = ""
-        self._said = blake2b(self.system, digest_size=CLAIM)
-        self._said.update(write_canonical([_simplify(tool) for tool in body.get("tools") or ()]))
+        self._content = blake2b(self.system, digest_size=CLAIM)
+        self._content.update(write_canonical([_simplify(tool) for tool in body.get("tools") or ()]))
 
     def add_message(self, message: Body) -> None:
+        """Add the blocks of a message."""
         for block in list_message_blocks(message):
             self.add(message["role"], block)
 
@@ -39,15 +40,16 @@ class Prefix:
         elif block.get("text") != "":
             turn = "" if role == self._role else role
             self._role = role
-            self._said.update(write_canonical([turn, _make_block(block)]))
+            self._content.update(write_canonical([turn, _make_block(block)]))
 
     @property
     def has_thought(self) -> bool:
         return self.thought != _NOTHING
 
     @property
-    def said(self) -> bytes:
-        return self._said.digest()
+    def content(self) -> bytes:
+        """A hash of the system prompt, the tools and the blocks so far, without thoughts."""
+        return self._content.digest()
 
 
 class SignatureClaims(Struct, frozen=True):
@@ -57,7 +59,7 @@ class SignatureClaims(Struct, frozen=True):
     place: int  # among the thoughts of its answer
     system: bytes = b""
     thought: bytes = b""  # the thought before it
-    said: bytes = b""
+    content: bytes = b""  # of all that came before it
 
     @property
     def is_first(self) -> bool:
@@ -67,7 +69,7 @@ class SignatureClaims(Struct, frozen=True):
 
 def sign(thinking: str, place: int, prefix: Prefix | None) -> str:
     """Return the signature of a thought; with a prefix, it is valid only behind that."""
-    bound = () if prefix is None else (prefix.system, prefix.thought, prefix.said)
+    bound = () if prefix is None else (prefix.system, prefix.thought, prefix.content)
     return SIGNATURE.close(claim_text(thinking), place.to_bytes(CLAIM, "big"), *bound)
 
 
@@ -81,11 +83,12 @@ def read_signature(signature: str) -> SignatureClaims | None:
 
 
 def claim_text(thinking: str) -> bytes:
+    """Return what a signature vouches for of the text of a thought."""
     return claim(encode_text(thinking))
 
 
 def list_message_blocks(message: Body) -> list[Body]:
-    """Return the blocks of a message: one for a text, none where a message of the system only configures."""
+    """Return the blocks of a message: one for a text, none for a message of the system that only configures."""
     return _list_blocks(message.get("content"))
 
 

@@ -15,7 +15,7 @@ MANY = 20_000
 
 def gaps(pace: Pace, tokens: int) -> list[float]:
     """What each token waits after the one before it, but for the first."""
-    moments = pace.moments()
+    moments = pace.draw_moments()
     return [later - sooner for sooner, later in pairwise([moments.find(token) for token in range(1, tokens + 1)])]
 
 
@@ -31,7 +31,7 @@ def gaps(pace: Pace, tokens: int) -> list[float]:
     ],
 )
 def test_a_whole_answer_takes_its_first_token_and_all_others(timing: Timing, tokens: int, seconds: float) -> None:
-    assert Pace(timing).duration(tokens) == pytest.approx(seconds)
+    assert Pace(timing).compute_duration(tokens) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "normal", "lognormal"])
@@ -62,11 +62,11 @@ TIMINGS = st.builds(
 @given(TIMINGS, st.integers(0, 100), st.lists(st.integers(0, 7), min_size=1, max_size=20))
 def test_a_token_comes_at_the_same_moment_however_it_is_framed(timing: Timing, seed: int, frames: list[int]) -> None:
     pace, tokens = Pace(timing, Seed(seed)), sum(frames)
-    moments, token, last = pace.fit(tokens).moments(), 0, 0.0
+    moments, token, last = pace.fit(tokens).draw_moments(), 0, 0.0
     for weight in frames:
         token += weight
         moment = moments.find(token)
         assert moment >= last
         last = moment
-    assert last == pytest.approx(pace.duration(tokens))
-    assert pace.duration(tokens) == pace.duration(tokens)
+    assert last == pytest.approx(pace.compute_duration(tokens))
+    assert pace.compute_duration(tokens) == pace.compute_duration(tokens)

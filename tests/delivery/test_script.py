@@ -10,7 +10,7 @@ from mockserver.core.frames import Frame, write_event
 from mockserver.core.http import Reply
 from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import AT_ONCE, Pace, join_frames, make_script, part_frames
+from mockserver.delivery.script import AT_ONCE, Pace, join_frames, join_paced_frames, make_script
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
@@ -111,7 +111,7 @@ def sent_at(actions: Iterable[Action]) -> Mapping[float, bytes]:
 @pytest.mark.parametrize("timing", [Timing(0.5, 0.1), Timing(0.5, 0.1, jitter=0.5), Timing(total=3.0), Timing(0.5)])
 def test_the_parts_of_a_body_leave_when_its_frames_would(timing: Timing) -> None:
     pace = Pace(timing, Seed(3))
-    reply = part_frames(STREAM, pace)
+    reply = join_paced_frames(STREAM, pace)
     assert (reply.frames, reply.body) == (None, b"".join(map(write_event, FRAMES)))
     assert sent_at(make_script(reply, pace)) == sent_at(make_script(STREAM, pace))
     assert list(make_script(reply, AT_ONCE)) == list(make_script(STREAM, AT_ONCE))
@@ -127,16 +127,16 @@ def test_total_is_kept(reply: Reply, first: float) -> None:
 # --- what was recorded
 
 
-BEATEN = Reply(200, HEADERS, frames=(b"1", b"2", b"3", b"4"), beats=(0.1, 0.1, 0.5, 0.4))
+TIMED = Reply(200, HEADERS, frames=(b"1", b"2", b"3", b"4"), frame_times=(0.1, 0.1, 0.5, 0.4))
 SLOW = Pace(Timing(total=1.0))
 
 
-def test_recorded_frames_leave_at_their_beats() -> None:
-    """As near to each as before, however late the ones before were: waits add up to the beat."""
+def test_recorded_frames_leave_at_their_times() -> None:
+    """As near to each as before, however late the ones before were: waits add up to the time of each."""
     waits = [Wait(0.1), Write(b"1"), Write(b"2"), Wait(0.4), Write(b"3"), Write(b"4")]
-    assert list(make_script(BEATEN, SLOW)) == [Head(200, HEADERS), *waits]
+    assert list(make_script(TIMED, SLOW)) == [Head(200, HEADERS), *waits]
 
 
-def test_a_recorded_body_leaves_at_its_beat() -> None:
-    reply = Reply(200, HEADERS, b"{}", beats=(0.5,))
+def test_a_recorded_body_leaves_at_its_time() -> None:
+    reply = Reply(200, HEADERS, b"{}", frame_times=(0.5,))
     assert list(make_script(reply, SLOW)) == [Wait(0.5), Head(200, HEADERS), Write(b"{}")]

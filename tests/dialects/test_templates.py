@@ -150,8 +150,8 @@ def test_a_text_has_a_template(name: str, operation: str, stream: bool, monkeypa
     answer = Answer("id", 1_700_000_000, "gpt-x", (Choice((Text("Hello there, world"),)),), Usage(9, 4))
     wire(name, operation, answer, {"stream": stream})  # makes the template
     for renderer in (Renderer, *Renderer.__subclasses__()):
-        monkeypatch.setattr(renderer, "body", refuse)
-        monkeypatch.setattr(renderer, "frames", refuse)
+        monkeypatch.setattr(renderer, "render_body", refuse)
+        monkeypatch.setattr(renderer, "render_frames", refuse)
     assert b"Hello" in wire(name, operation, answer, {"stream": stream})[3]
 
 
@@ -172,14 +172,14 @@ def test_log_probabilities_have_a_template(top: int, monkeypatch: pytest.MonkeyP
     choices = [weigh(Choice((Text(text),)), top, None) for text in ("Hello there, world", "Another text")]
     first, second = [Answer("id", 1_700_000_000, "gpt-x", (choice,), Usage(9, 4)) for choice in choices]
     wire("openai", "chat", first, {})  # makes the template
-    monkeypatch.setattr(ChatRenderer, "body", refuse)
+    monkeypatch.setattr(ChatRenderer, "render_body", refuse)
     assert b'"token":" text"' in wire("openai", "chat", second, {})[1]
 
 
 class Measuring(Renderer[str]):
     """Tells of a text how long it is, or only the text."""
 
-    def body(self, answer: Answer, options: str) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: str) -> dict[str, Json]:
         (part,) = answer.choices[0].parts
         return {"text": find_words(part), **({options: len(find_words(part))} if options else {})}
 

@@ -1,10 +1,12 @@
 """Anthropic's own loop: the tool runner with threads and without, streams, tools that fail, and parsed answers."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from anthropic import Anthropic, AsyncAnthropic, beta_async_tool, beta_tool
+from anthropic.tools import BetaLocalFilesystemMemoryTool
 
 from tests.frameworks.inputs import (
     PERSON,
@@ -52,6 +54,21 @@ def test_the_runner_ends(way: str, prompt: str, calls: list[str], results: list[
     assert [block.name for block in first.content if block.type == "tool_use"] == calls
     assert (first.stop_reason, last.stop_reason) == ("tool_use", "end_turn")
     assert all(result in said(last) for result in results)
+
+
+def test_the_clients_memory_is_given_what_its_command_needs(tmp_path: Path) -> None:
+    prompt = "Create a memory file /memories/notes.txt with 'I like tea'"
+    turns(prompt, tools=[BetaLocalFilesystemMemoryTool(str(tmp_path))])
+    assert (tmp_path / "memories" / "notes.txt").read_text() == "I like tea"
+
+
+def test_a_text_editor_is_given_what_its_command_needs() -> None:
+    editor: Any = {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}
+    with Anthropic(max_retries=0) as client:
+        message = client.messages.create(tools=[editor], **asked("Edit a.py: replace 'foo' with 'bar'"))
+    call = message.content[-1]
+    assert call.type == "tool_use"
+    assert call.input == {"command": "str_replace", "path": "a.py", "old_str": "foo", "new_str": "bar"}
 
 
 def test_without_a_reason_no_tool_is_called() -> None:

@@ -39,7 +39,7 @@ from mockserver.dialects.gemini.bodies import (
     GENERATE,
     PREDICT,
 )
-from mockserver.dialects.gemini.proto import Enum, MapOf, Message, Repeated
+from mockserver.dialects.gemini.proto import Enum, MapOf, MessageType, Repeated
 from mockserver.dialects.tzafon import CHAT as TZAFON_CHAT
 from mockserver.dialects.tzafon import RESPONSE as TZAFON_RESPONSE
 from mockserver.kinds import CREATIONS, LOOK_UPS
@@ -200,7 +200,7 @@ _VERSIONED = re.compile(r"/(v[12])/(chat|embed|rerank)")
 class MessageModel:
     """A message of proto JSON, described in JSON Schema."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: MessageType) -> None:
         self._message = message
 
     def json_schema(self) -> Json:
@@ -208,7 +208,7 @@ class MessageModel:
         self._add(self._message, found)
         return {**found[self._message.name], "$defs": found}
 
-    def _add(self, message: Message, found: dict[str, Json]) -> None:
+    def _add(self, message: MessageType, found: dict[str, Json]) -> None:
         if message.name not in found:
             found[message.name] = {"type": "object", "additionalProperties": False}
             fields = {name: self._type(kind, found) for name, kind in message.fields.items()}
@@ -217,7 +217,7 @@ class MessageModel:
     def _type(self, kind: Any, found: dict[str, Json]) -> Json:
         kind = kind() if callable(kind) else kind
         match kind:
-            case Message():
+            case MessageType():
                 self._add(kind, found)
                 return {"$ref": f"#/$defs/{kind.name}"}
             case Repeated():

@@ -66,10 +66,10 @@ A_CALL = (
 
 @pytest.mark.parametrize(("fault", "made"), MADE.items())
 def test_faults_are_made(fault: str, made: Any) -> None:
-    (affliction,) = respond(f"{{faults: [{fault}]}}").faults
-    assert (affliction.bend or affliction.change) == made
-    assert affliction.name in fault
-    assert (affliction.probability, affliction.times) == ((0.3, 2) if "30%" in fault else (None, None))
+    (spec,) = respond(f"{{faults: [{fault}]}}").faults
+    assert (spec.change_actions or spec.change_draft) == made
+    assert spec.name in fault
+    assert (spec.probability, spec.times) == ((0.3, 2) if "30%" in fault else (None, None))
 
 
 @pytest.mark.parametrize(("fault", "mistake"), BAD.items())

@@ -5,22 +5,15 @@ import pytest
 from mockserver.core.draft import ArtifactDraft, Draft
 from mockserver.core.plan import Failure
 from mockserver.kinds import CONVERSATIONS
-from mockserver.rules.checks import explain_misfit
+from mockserver.rules.checks import OUTCOMES, explain_misfit
 from mockserver.rules.match.fields import OPERATIONS
 from tests.kit.calls import call
 from tests.kit.rules import loaded, mistakes, then_mistakes
-
-ANSWERS = (
-    "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, cassette, "
-    "forward, steps, one_of, tool_error, content, embedding, moderation, image, audio, transcript, markdown, rerank, "
-    "status, failed, faults, timing"
-)
 
 BAD = {
     "{content_filter: {on: completion}}": (
         '0: "content_filter" on the completion needs text to cut; add text: ..., or write on: prompt'
     ),
-    "{}": f"0: an answer is missing here; write one of {ANSWERS}",
     "{retry_after: 2s}": '0: "retry_after" needs an error; add error: 429',
     "{text: a, json: {}}": '10: use "text" or "json", not both',
     "{text: a, content_filter: {on: prompt}}": (
@@ -44,6 +37,14 @@ BAD = {
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_exactly_one_answer_and_what_goes_with_it(then, mistake):
     assert then_mistakes(then) == [mistake]
+
+
+def test_a_rule_without_an_answer_is_told_of_all_answers():
+    (mistake,) = then_mistakes("{}")
+    start, listed = mistake.split("; write one of ")
+    assert start == "0: an answer is missing here"
+    assert listed.split(", ") == [*OUTCOMES]
+    assert {"text", "error", "generate", "embedding", "tool_error", "faults"} <= {*OUTCOMES}
 
 
 GOOD = (

@@ -335,16 +335,16 @@ PLAIN = Recorded(200, (("Content-Type", "text/plain"),), b"abc", took=0.5)
 
 def test_a_reply_has_the_recorded_bytes_at_the_chosen_speed() -> None:
     reply, pace = pace_reply(STREAM, AT_ONCE, 0)
-    assert (reply.status, reply.frames, reply.beats) == (200, (b"data: 1\n\n", b"data: [DONE]\n\n"), ())
+    assert (reply.status, reply.frames, reply.frame_times) == (200, (b"data: 1\n\n", b"data: [DONE]\n\n"), ())
     assert pace is AT_ONCE
     assert pace_reply(PLAIN, AT_ONCE, 0)[0].body == b"abc"
-    for recorded, speed, beats in ((STREAM, 2, (0.1, 0.2)), (PLAIN, 0.5, (1.0,))):
+    for recorded, speed, times in ((STREAM, 2, (0.1, 0.2)), (PLAIN, 0.5, (1.0,))):
         reply, pace = pace_reply(recorded, AT_ONCE, speed)
-        assert (reply.beats, pace.at_once) == (beats, False)
+        assert (reply.frame_times, pace.at_once) == (times, False)
     assert pace_reply(Recorded(200, frames=()), AT_ONCE, 1)[1] is AT_ONCE
     stated = Pace(Timing(per_token=1.0))  # by a rule
     reply, pace = pace_reply(STREAM, stated, 1)
-    assert (reply.beats, pace) == ((), stated)
+    assert (reply.frame_times, pace) == ((), stated)
 
 
 def test_a_reply_has_no_headers_of_the_recorded_connection() -> None:

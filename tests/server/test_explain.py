@@ -187,7 +187,7 @@ def test_refusals_failures_and_faults() -> None:
     assert explained(local(models=["other"]), call_of("x")).text.startswith("answered by: invalid: ")
     slow = local("rules: [{name: slow, when: {last_user: {regex: '(a|aa)+$'}}, then: {text: x}}]")
     assert 'rules.yaml:1 "slow" fails: ' in explained(slow, call_of("a" * 5000 + "b")).text
-    faults = (Fault("cut", lambda actions, scene: iter(())), Fault("slow", lambda actions, scene: iter(())))
+    faults = (Fault("cut", lambda actions, context: iter(())), Fault("slow", lambda actions, context: iter(())))
     assert (
         Explanation(call_of("x"), "rule a", "", (), faults).text == "answered by: rule a; faults when served: cut, slow"
     )

@@ -23,7 +23,7 @@ def said(*parts: Part, layout: ChatLayout = PLAIN) -> dict[str, object]:
 
 
 def body(choice: Choice, layout: ChatLayout) -> dict[str, Any]:
-    return ChatRenderer(layout).body(answer(choice), Options())
+    return ChatRenderer(layout).render_body(answer(choice), Options())
 
 
 def answer(*choices: Choice) -> Answer:

@@ -37,7 +37,7 @@ def frames(*parts: Part, layout: ChatLayout = LAYOUT, **choice: Any) -> list[Fra
 
 def stream(given: Answer, layout: ChatLayout = LAYOUT, **asked: Any) -> list[Frame]:
     """The chunks of a stream, without its end."""
-    return list(ChatRenderer(layout).frames(given, Options(**asked)))[:-1]
+    return list(ChatRenderer(layout).render_frames(given, Options(**asked)))[:-1]
 
 
 def deltas(*parts: Part, layout: ChatLayout = LAYOUT, **choice: Any) -> list[Any]:

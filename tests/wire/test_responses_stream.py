@@ -141,7 +141,7 @@ def item_steps(
     """The events of the one item that the parts make, parsed."""
     (output,) = list_output_items(answer(part, *more, **fields), layout, asked)
     partial_images = 2 if asked is EVERYTHING else 0
-    return [unnumbered(each) for each in ItemStream(0, output, partial_images=partial_images).list_events()]
+    return [unnumbered(each) for each in ItemStream(index=0, item=output, partial_images=partial_images).list_events()]
 
 
 def unnumbered(event: Frame) -> Event:
@@ -268,7 +268,7 @@ def test_raw_thoughts_follow_their_summary() -> None:
 
 def test_logprobs_come_with_their_pieces() -> None:
     (output,) = list_output_items(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
-    found = [unnumbered(each) for each in ItemStream(0, output).list_events()]
+    found = [unnumbered(each) for each in ItemStream(index=0, item=output).list_events()]
     pieces = [event for event in found if "delta" in event]
     assert [[logprob["token"] for logprob in event["logprobs"]] for event in pieces] == [["Hello"], [" there"]]
     assert pieces[0]["logprobs"] == [

@@ -25,7 +25,7 @@ def answer(*choices: Choice) -> Answer:
 
 
 def body(*choices: Choice, layout: TextLayout = LAYOUT, **wanted: Any) -> Any:
-    return TextRenderer(layout).body(answer(*choices), CompletionOptions(**wanted))
+    return TextRenderer(layout).render_body(answer(*choices), CompletionOptions(**wanted))
 
 
 def test_only_text_is_shown_after_what_is_repeated_of_the_prompt() -> None:
@@ -67,7 +67,7 @@ FINISH = TextLayout(KEYS, CHOICE_KEYS, ("total_tokens",), {}, stream_usage="fini
 def frames(*choices: Choice, layout: TextLayout = REQUESTED, model: str = "m", **wanted: Any) -> list[Frame]:
     """The frames of a stream, but for the one that ends it."""
     streamed = Answer("cmpl-1", 7, model, choices, Usage(3, 2))
-    return list(TextRenderer(layout).frames(streamed, CompletionOptions(**wanted)))[:-1]
+    return list(TextRenderer(layout).render_frames(streamed, CompletionOptions(**wanted)))[:-1]
 
 
 @pytest.mark.parametrize("model", ["m", '\0":', '{"\\u0000":0}', '{"\0":0}', "é\u2028"])

@@ -1,6 +1,6 @@
 """Faults: each turns the actions of an answer into those of an answer that went wrong; FAULTS names them all.
 
-They know actions, and of dialects only what their streams call the usage.
+They know actions; of dialects, they know only where answers have their usage.
 """
 
 import json
@@ -65,9 +65,9 @@ def apply_faults(
     """
     actions, intact = tee(actions)
     for fault in faults:
-        if fault.bend is not None:
+        if fault.change_actions is not None:
             random = fault.seed.stream("fault", fault.name)
-            actions = fault.bend(actions, FaultContext(random, error, streamed=streamed, live=live))
+            actions = fault.change_actions(actions, FaultContext(random, error, streamed=streamed, live=live))
     return _compare_with_intact(_drop_unsendable(actions, head=head), _drop_unsendable(intact, head=head), on_unchanged)
 
 
@@ -99,8 +99,8 @@ class CutShort(Struct, frozen=True):
 
     at: At = Position("before_done")
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(_cut_at_mark(mark_position(actions, self.at, scene), Cut("end")))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return state_true_length(_cut_at_mark(mark_position(actions, self.at, context), Cut("end")))
 
 
 class Disconnect(Struct, frozen=True):
@@ -111,8 +111,8 @@ class Disconnect(Struct, frozen=True):
         NO_CLOSE_FRAME
     )
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _cut_at_mark(mark_from_start(actions, self.at, scene), Cut("close", self.code))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return _cut_at_mark(mark_from_start(actions, self.at, context), Cut("close", self.code))
 
 
 class Reset(Struct, frozen=True):
@@ -120,8 +120,8 @@ class Reset(Struct, frozen=True):
 
     at: At = Position("at_start")
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _cut_at_mark(mark_from_start(actions, self.at, scene), Cut("reset"))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return _cut_at_mark(mark_from_start(actions, self.at, context), Cut("reset"))
 
 
 class Stall(Struct, frozen=True):
@@ -130,8 +130,8 @@ class Stall(Struct, frozen=True):
     at: At = Position("at_start")
     for_: Annotated[float, Settable("duration", "how long (default: until the client disconnects)")] = math.inf
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        for action in mark_from_start(actions, self.at, scene):
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        for action in mark_from_start(actions, self.at, context):
             yield Wait(self.for_) if action is HERE else action
 
 
@@ -148,7 +148,7 @@ class WrongContentType(Struct, frozen=True):
 
     type_: Annotated[str, Settable("media type", "the type to send")] = "text/plain; charset=utf-8"
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
         for action in actions:
             yield replace_header(action, "content-type", self.type_) if isinstance(action, Head) else action
 
@@ -165,8 +165,8 @@ class WrongContentLength(Struct, frozen=True):
     ] = 10
     for_: Annotated[float, Settable("duration", "how long to wait before closing")] = 0.0
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        if scene.live:  # nobody knows its length
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        if context.live:  # nobody knows its length
             yield from actions
             return
         known = tuple(actions)
@@ -182,7 +182,7 @@ class WrongContentLength(Struct, frozen=True):
             yield last
 
     def _limit_to_stated_length(self, actions: Iterable[Action], size: int) -> Iterator[Action]:
-        """Yield the actions, of which only so many bytes stay within the message."""
+        """Yield the actions, of whose bytes only the first `size` stay within the message."""
         left = size
         for action in actions:
             if isinstance(action, Write):
@@ -199,7 +199,7 @@ class WrongContentLength(Struct, frozen=True):
 class EmptyBody(Struct, frozen=True):
     """Send headers and an empty body."""
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
         return state_true_length(_cut_at_mark(mark_behind_head(actions), Cut("end")))
 
 
@@ -216,10 +216,10 @@ class Slow(Struct, frozen=True):
     at: At = Position("at_start")
     bytes_per_second: Annotated[float, Settable("speed", "the speed")] = 20.0
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return change_writes(flag_past(actions, self.at, scene, exact=True), self._slow_down)
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return change_writes(flag_past(actions, self.at, context, exact=True), self._limit_speed)
 
-    def _slow_down(self, write: Write) -> Iterator[Action]:
+    def _limit_speed(self, write: Write) -> Iterator[Action]:
         size = max(1, int(self.bytes_per_second * TICK))
         for start in range(0, len(write.data), size):
             piece = write.data[start : start + size]
@@ -236,10 +236,10 @@ class KeepAlive(Struct, frozen=True):
         None
     )
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        sign = Write(write_comment("keepalive") if scene.streamed else b"\n")
-        ordered = actions if scene.streamed else _put_head_first(actions)
-        return state_true_length(self._keep_alive(flag_past(ordered, self.at, scene), sign))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        sign = Write(write_comment("keepalive") if context.streamed else b"\n")
+        ordered = actions if context.streamed else _put_head_first(actions)
+        return state_true_length(self._keep_alive(flag_past(ordered, self.at, context), sign))
 
     def _keep_alive(self, actions: Iterable[FlaggedAction], sign: Write) -> Iterator[Action]:
         silent = False  # in a stream of messages, which has no comments
@@ -293,16 +293,18 @@ class ErrorEvent(Struct, frozen=True):
     at: AtEvent = Position("after_tokens", 1)
     reason: Annotated[str, Settable("reason", "the short form of an error")] = "server_error"
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(self._replace(actions, scene))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return state_true_length(self._replace(actions, context))
 
-    def _replace(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        marked = mark_position(actions, self.at, scene, exact=False) if scene.streamed else mark_behind_head(actions)
+    def _replace(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        marked = (
+            mark_position(actions, self.at, context, exact=False) if context.streamed else mark_behind_head(actions)
+        )
         last = b""
         for action in marked:
             if action is HERE:
-                frame = scene.error(self.reason, last)
-                yield Write(write_event(frame), frame=frame) if scene.streamed else Write(frame.data)
+                frame = context.error(self.reason, last)
+                yield Write(write_event(frame), frame=frame) if context.streamed else Write(frame.data)
                 yield Cut("end")
                 return
             if isinstance(action, Write) and action.frame is not None:
@@ -316,17 +318,17 @@ class MissingField(Struct, frozen=True):
     at: At = Position("at_start")
     field: Annotated[str, Settable("pointer", "the field, as a JSON Pointer; `*` is every item of a list")] = "/id"
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
         steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
-        return _change_json(flag_past(actions, self.at, scene), lambda value: _remove_at(value, steps))
+        return _change_json(flag_past(actions, self.at, context), lambda value: _remove_at(value, steps))
 
 
 class DropUsage(Struct, frozen=True):
     """Remove `usage`."""
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        told = (FlaggedAction(action, True) for action in actions if not _is_usage(action))
-        return _change_json(told, lambda value: _remove_all(value, _USAGE))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        others = (FlaggedAction(action, True) for action in actions if not _is_usage(action))
+        return _change_json(others, lambda value: _remove_all(value, _USAGE))
 
 
 _USAGE: tuple[Steps, ...] = (
@@ -350,7 +352,7 @@ def _is_usage(action: Action) -> bool:
 def _change_json(actions: Iterable[FlaggedAction], change: Callable[[Json], bool]) -> Iterator[Action]:
     """Yield the actions, the JSON of whose Writes was changed in place, where `change` says that it was.
 
-    What stands around JSON, and what is none, stays.
+    What stands around JSON stays, and so do Writes without JSON.
     """
 
     def rewrite(data: bytes) -> bytes:
@@ -372,8 +374,8 @@ def _edit(write: Write, change: Callable[[bytes], bytes]) -> Write:
     message = read_message(write.data)
     if message is None:
         return replace(write, data=change(write.data))
-    said = change(message.text.encode("utf-8", "surrogateescape"))
-    return replace(write, data=message.replace_text(said.decode("utf-8", "surrogateescape")).write())
+    changed = change(message.text.encode("utf-8", "surrogateescape"))
+    return replace(write, data=message.replace_text(changed.decode("utf-8", "surrogateescape")).write())
 
 
 def _remove_all(value: Json, fields: Iterable[Steps]) -> bool:
@@ -399,8 +401,8 @@ class WrongChecksum(Struct, frozen=True):
 
     at: At = Position("after_tokens", 1)
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return change_writes(find_target(actions, self.at, scene), _spoil_checksum)
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return change_writes(find_target(actions, self.at, context), _spoil_checksum)
 
 
 def _spoil_checksum(write: Write) -> Iterator[Action]:
@@ -416,13 +418,13 @@ class MalformedJson(Struct, frozen=True):
 
     at: At = Position("after_tokens", 1)
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        target = find_target(actions, self.at, scene)
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        target = find_target(actions, self.at, context)
         return state_true_length(change_writes(target, lambda write: (_edit(write, _drop_last_bracket),)))
 
 
 def _drop_last_bracket(data: bytes) -> bytes:
-    """Return JSON without its last bracket; what has none gets one that nothing closes."""
+    """Return JSON without its last bracket; other data gets a bracket that nothing closes."""
     at = max(data.rfind(b"}"), data.rfind(b"]"))
     return data[:at] + data[at + 1 :] if at >= 0 else b"{" + data
 
@@ -433,12 +435,14 @@ class SplitFrame(Struct, frozen=True):
     at: At = Position("at_start")
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return change_writes(flag_past(actions, self.at, scene), lambda write: _split(write, _find_middle, self.pause))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return change_writes(
+            flag_past(actions, self.at, context), lambda write: _split(write, _find_middle, self.pause)
+        )
 
 
 def _split(write: Write, place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
-    """Yield a Write in two pieces, each followed by a pause; what has one byte stays whole."""
+    """Yield a Write in two pieces, each followed by a pause; a single byte stays whole."""
     at = place(write.data) if len(write.data) > 1 else 0
     if at:
         yield from (Write(write.data[:at]), Flush(), Wait(pause))
@@ -457,20 +461,20 @@ class SplitUtf8(Struct, frozen=True):
     at: At = Position("at_start")
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        past = flag_past(actions, self.at, scene)
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        past = flag_past(actions, self.at, context)
         return change_writes(past, lambda write: _split(write, _find_within_character, self.pause))
 
 
 def _find_within_character(data: bytes) -> int:
     """Return the place behind the first byte of a character that has several; the middle, where none has."""
-    if is_prelude(data):  # a message, which has numbers before and after what it says
+    if is_prelude(data):  # a message, which has numbers before and after its text
         start = data.find(b"{") + 1
-        said = data[data.find(b"{") + 1 : -4]
+        text = data[start:-4]
     else:
         start = 1
-        said = data[1:]
-    return next((at for at, byte in enumerate(said, start) if byte & 0xC0 == 0x80), _find_middle(data))
+        text = data[1:]
+    return next((at for at, byte in enumerate(text, start) if byte & 0xC0 == 0x80), _find_middle(data))
 
 
 class JoinFrames(Struct, frozen=True):
@@ -479,10 +483,10 @@ class JoinFrames(Struct, frozen=True):
     at: At = Position("at_start")
     count: Annotated[int, Settable("count", "how many")] = 2
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
         held = list[Write]()
-        for action, past in flag_past(actions, self.at, scene):
-            if past and isinstance(action, Write) and scene.streamed and not scene.live:
+        for action, past in flag_past(actions, self.at, context):
+            if past and isinstance(action, Write) and context.streamed and not context.live:
                 held.append(action)
                 if len(held) == self.count:
                     yield from (_join_writes(held), Flush())
@@ -506,8 +510,8 @@ class Duplicate(Struct, frozen=True):
 
     at: At = Position("after_tokens", 1)
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(change_writes(find_target(actions, self.at, scene), lambda write: (write, write)))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return state_true_length(change_writes(find_target(actions, self.at, context), lambda write: (write, write)))
 
 
 class Reorder(Struct, frozen=True):
@@ -515,9 +519,9 @@ class Reorder(Struct, frozen=True):
 
     at: At = Position("after_tokens", 1)
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
         first: Write | None = None
-        for action, strikes in find_target(actions, self.at, scene):
+        for action, strikes in find_target(actions, self.at, context):
             if strikes and isinstance(action, Write):
                 first = action
             elif first is not None and not isinstance(action, Wait | Flush):
@@ -533,8 +537,8 @@ class Crlf(Struct, frozen=True):
 
     at: At = Position("at_start")
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(change_writes(flag_past(actions, self.at, scene), _end_lines_with_crlf))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return state_true_length(change_writes(flag_past(actions, self.at, context), _end_lines_with_crlf))
 
 
 def _end_lines_with_crlf(write: Write) -> Iterator[Action]:
@@ -546,7 +550,7 @@ def _end_lines_with_crlf(write: Write) -> Iterator[Action]:
 class WrongId(Struct, frozen=True):
     """Answer with the `id` of another message (MCP)."""
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
         return _change_json((FlaggedAction(action, True) for action in actions), _change_id)
 
 
@@ -561,8 +565,8 @@ def _change_id(value: Json) -> bool:
 class Twice(Struct, frozen=True):
     """Send the answer to a message twice, on a stream (MCP)."""
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(self._repeat(actions, streamed=scene.streamed))
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+        return state_true_length(self._repeat(actions, streamed=context.streamed))
 
     def _repeat(self, actions: Iterable[Action], *, streamed: bool) -> Iterator[Action]:
         for action in actions:
@@ -580,7 +584,7 @@ class Twice(Struct, frozen=True):
 class SessionLost(Struct, frozen=True):
     """Refuse the request with a 404, as its session is over (MCP)."""
 
-    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
         yield from actions  # the server itself does it
 
 

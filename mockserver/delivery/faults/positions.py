@@ -35,15 +35,18 @@ def state_true_length(actions: Iterable[Action]) -> Iterator[Action]:
 
 
 def find_stated_length(headers: Headers) -> int | None:
+    """Return the length that the headers promise; None if they promise none that can be read."""
     stated = next((value for name, value in headers if name.lower() == LENGTH), "")
     return int(stated) if stated.isdecimal() else None
 
 
 def state_length(head: Head, size: int) -> Head:
+    """Return the head with this Content-Length, in bytes."""
     return replace_header(head, LENGTH, str(size))
 
 
 def replace_header(head: Head, wanted: str, value: str) -> Head:
+    """Return the head with this value of a header, whose name is in lower case."""
     headers = tuple((name, value if name.lower() == wanted else old) for name, old in head.headers)
     there = any(name.lower() == wanted for name, _ in headers)
     return replace(head, headers=headers if there else (*headers, (wanted, value)))
@@ -78,33 +81,33 @@ class FlaggedAction(NamedTuple):
     flag: bool
 
 
-def mark_position(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
+def mark_position(actions: Iterable[Action], at: Position, context: FaultContext, *, exact: bool = True) -> Marked:
     """Return the actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
     if at.where == "at_start":
         return mark_behind_head(actions)
-    if not scene.streamed:
+    if not context.streamed:
         return _mark_in_body(tuple(actions), at, exact=exact)
-    if scene.live and at.where == "before_done":
+    if context.live and at.where == "before_done":
         return _mark_before_finish(actions)
     return _IN_STREAM[at.where](actions, at.count, exact)
 
 
 def flag_past(
-    actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = False
+    actions: Iterable[Action], at: Position, context: FaultContext, *, exact: bool = False
 ) -> Iterator[FlaggedAction]:
     """Yield each action; flagged are those behind the position."""
     past = False
-    for action in mark_position(actions, at, scene, exact=exact):
+    for action in mark_position(actions, at, context, exact=exact):
         if action is HERE:
             past = True
         else:
             yield FlaggedAction(action, past)
 
 
-def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[FlaggedAction]:
+def find_target(actions: Iterable[Action], at: Position, context: FaultContext) -> Iterator[FlaggedAction]:
     """Yield each action; flagged is the first Write behind the position."""
     done = False
-    for action, past in flag_past(actions, at, scene):
+    for action, past in flag_past(actions, at, context):
         strikes = past and not done and isinstance(action, Write)
         done = done or strikes
         yield FlaggedAction(action, strikes)
@@ -119,12 +122,13 @@ def change_writes(actions: Iterable[FlaggedAction], change: Callable[[Write], It
             yield action
 
 
-def mark_from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:
+def mark_from_start(actions: Iterable[Action], at: Position, context: FaultContext) -> Marked:
     """Mark a position as `mark_position` does, but the start is before the head: nothing at all is sent before it."""
-    return chain((HERE,), actions) if at.where == "at_start" else mark_position(actions, at, scene)
+    return chain((HERE,), actions) if at.where == "at_start" else mark_position(actions, at, context)
 
 
 def mark_behind_head(actions: Iterable[Action]) -> Marked:
+    """Yield the actions, with HERE behind their head."""
     for action in actions:
         yield action
         if isinstance(action, Head):

@@ -1,8 +1,7 @@
 """MCP over streamable HTTP: JSON-RPC messages to a named server, with and without a handshake.
 
 Both versions of the protocol are served on one path: a message that names its revision in `_meta` needs no handshake
-(2026-07-28); any other needs one. An answer with something to notify is a stream of events, whose last one has the
-result.
+(2026-07-28); any other needs one. An answer with notifications is a stream of events, whose last one has the result.
 """
 
 from base64 import b64decode
@@ -82,7 +81,12 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 def _parse_bodiless(http: HttpRequest, validation: Validation, *, method: str) -> Call:
     version = http.find_header("mcp-protocol-version")
     is_modern = version is not None and version not in LEGACY
-    return make_mcp_call(_fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)), http)
+    return make_mcp_call(
+        _fill_request(
+            http, McpRequest("", method, params={}, id=None, version=version or BATCHING, is_modern=is_modern)
+        ),
+        http,
+    )
 
 
 def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Validation) -> Call:
@@ -104,7 +108,10 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
 
 
 def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpRequest:
-    """Return a message. Raises Failure for what is none; of what a server may refuse, it keeps the reason."""
+    """Return the message that a body is. Raises Failure if it is not a message.
+
+    If a server may refuse the message whatever it offers, the reason is its `problem`.
+    """
     if not isinstance(body, Mapping) or body.get("jsonrpc") != "2.0":
         raise refuse_message("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
     name = body.get("id")
@@ -124,13 +131,21 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
     header = http.find_header("mcp-protocol-version")
     is_modern = stated is not None
     version = str(stated) if is_modern else header or BATCHING
-    request = McpRequest("", method, params, name, version, is_modern, states_version=is_modern or header is not None)
+    request = McpRequest(
+        "",
+        method,
+        params=params,
+        id=name,
+        version=version,
+        is_modern=is_modern,
+        states_version=is_modern or header is not None,
+    )
     problem = _find_problem(http, request, validation)
     return _fill_request(http, replace(request, problem=problem, reply=body if is_reply else {}))
 
 
 def _fill_request(http: HttpRequest, request: McpRequest) -> McpRequest:
-    """Return a request with what its path and headers say."""
+    """Return a request with the server, session and token that its path and headers name."""
     server = http.path_params.get("server", "")
     session = http.find_header("mcp-session-id")
     return replace(request, server=server, session=session, token=read_bearer(http))
@@ -186,7 +201,7 @@ _NOTHING_ACCEPTABLE = "Not Acceptable: Client must accept both application/json 
 
 
 def _takes_stream(http: HttpRequest) -> bool:
-    """Return whether a client takes a stream of events; one that does not say what it takes does."""
+    """Return whether a client takes a stream of events; one without an Accept header does."""
     return _accepts(http, "text/event-stream", "text/*")
 
 
@@ -242,7 +257,7 @@ def _render(call: Call, outcome: Answer | Mcp) -> Reply:
     if isinstance(outcome, McpDocument):
         return render_document(outcome)
     if isinstance(outcome, McpResumed):
-        return _resume(outcome)
+        return _render_rest(outcome)
     if isinstance(outcome, McpStream):
         if not _takes_stream(call.http):
             return _fail(call.http, refuse_message(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406), call)
@@ -254,16 +269,16 @@ def _render(call: Call, outcome: Answer | Mcp) -> Reply:
     extras = outcome.mcp if isinstance(outcome, Answer) else McpExtras(sse=outcome.server.sse)
     session = outcome.session if isinstance(outcome, McpState) else None
     lines = "" if session is None else f"mcp-session-id: {session}\r\n"
-    return _reply(call.http, body, 200, extras or McpExtras(), lines, headers)
+    return _make_reply(call.http, body, status=200, extras=extras or McpExtras(), lines=lines, headers=headers)
 
 
 _ACCEPTED = Reply(202, (("content-length", "0"),))
 
 
-def _reply(
-    http: HttpRequest, body: Mapping[str, Json], status: int, extras: McpExtras, lines: str, headers: Headers
+def _make_reply(
+    http: HttpRequest, body: Mapping[str, Json], *, status: int, extras: McpExtras, lines: str, headers: Headers
 ) -> Reply:
-    """Return a message as JSON, or as the last event of a stream with what is to be notified before it."""
+    """Return a message as JSON, or as the last event of a stream that begins with notifications."""
     wants_stream = bool(extras.sse or extras.notices) or not _takes_json(http)
     is_stream = wants_stream and status == 200 and _takes_stream(http)
     if not is_stream:
@@ -273,15 +288,15 @@ def _reply(
         for notice in extras.notices
     ]
     frames = [_make_frame(message) for message in (*notices, body)]
-    beats = [notice.at for notice in extras.notices]
+    times = [notice.at for notice in extras.notices]
     if extras.stream is not None:
         ids = [McpEventId(extras.stream, number) for number in range(len(frames) + 1)]
         frames = [replace(frame, id=str(each)) for frame, each in zip(frames, ids[1:], strict=True)]
         if _takes_beginning(http):
             frames = [_make_beginning(ids[0]), *frames]
-            beats = [0.0, *beats]
+            times = [0.0, *times]
     merged = merge_headers(HeaderLines(lines + STREAM_LINES), headers)
-    return Reply(200, merged, frames=tuple(frames), beats=(*beats, 0.0))
+    return Reply(200, merged, frames=tuple(frames), frame_times=(*times, 0.0))
 
 
 def _make_frame(message: Mapping[str, Json]) -> Frame:
@@ -289,11 +304,11 @@ def _make_frame(message: Mapping[str, Json]) -> Frame:
 
 
 def _make_beginning(place: McpEventId) -> Frame:
-    """Return the event without data after which a client takes up a stream that broke off at once, and how soon."""
+    """Return the event without data from which a client resumes a stream that broke off, with the time to wait."""
     return Frame(write_retry(_RETRY), id=str(place), part="open")
 
 
-_RETRY = 100  # milliseconds: a test need not wait longer
+_RETRY = 100  # milliseconds, so that tests need not wait
 
 
 def _takes_beginning(http: HttpRequest) -> bool:
@@ -301,8 +316,8 @@ def _takes_beginning(http: HttpRequest) -> bool:
     return (http.find_header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
 
 
-def _resume(resumed: McpResumed) -> Reply:
-    """Return the rest of a stream."""
+def _render_rest(resumed: McpResumed) -> Reply:
+    """Return the events of a stream that a client has not received."""
     reply = _render_outcome(resumed.call, resumed.outcome)
     if reply.frames is None:
         return reply
@@ -311,7 +326,7 @@ def _resume(resumed: McpResumed) -> Reply:
 
 
 def _write_script(call: Call, stream: McpStream) -> Iterator[Frame | float]:
-    """Yield the frames of messages, of which the last may be an outcome, and seconds to wait."""
+    """Yield frames, and seconds to wait between them; the last message may be the outcome of the call."""
     if stream.begins_at is not None and _takes_beginning(call.http):
         yield _make_beginning(stream.begins_at)
     for each in stream.messages:
@@ -346,7 +361,7 @@ def _render_batch(batch: McpBatch) -> Reply:
 
 
 def _render_alone(call: Call, outcome: Outcome) -> Reply:
-    """Return the answer to one of several messages, without what would be notified before it."""
+    """Return the answer to one of several messages, without notifications."""
     if isinstance(outcome, Answer):
         outcome = replace(outcome, mcp=None)
     elif isinstance(outcome, McpState):
@@ -390,13 +405,15 @@ def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
             modern = [each for each in server.versions if each not in LEGACY]
             return {"supportedVersions": modern, **_describe_server(server), **UNCACHED, "_meta": named}
         case "tools/list":
-            return _page("tools", server.tools, _describe_tool, server, request)
+            return _list_page("tools", server.tools, describe=_describe_tool, server=server, request=request)
         case "resources/list":
-            return _page("resources", server.resources, _describe_resource, server, request)
+            return _list_page(
+                "resources", server.resources, describe=_describe_resource, server=server, request=request
+            )
         case "resources/templates/list":
             return {"resourceTemplates": [], **(UNCACHED if request.is_modern else {})}
         case "prompts/list":
-            return _page("prompts", server.prompts, _describe_prompt, server, request)
+            return _list_page("prompts", server.prompts, describe=_describe_prompt, server=server, request=request)
         case "completion/complete":
             values = state.values
             listed = [*values[:_MAX_COMPLETIONS]]
@@ -409,9 +426,9 @@ _MAX_COMPLETIONS = 100  # in one answer
 
 def _describe_server(server: McpServer) -> dict[str, Json]:
     offered = {"tools": server.tools, "resources": server.resources, "prompts": server.prompts}
-    told = {"listChanged": True} if server.notifies else {}
+    changes = {"listChanged": True} if server.notifies else {}
     capabilities: dict[str, Json] = {
-        name: {**told, **({"subscribe": True} if told and name == "resources" else {})}
+        name: {**changes, **({"subscribe": True} if changes and name == "resources" else {})}
         for name, entries in offered.items()
         if entries or name == "tools" or server.changes
     }
@@ -426,7 +443,9 @@ def _name_server(server: McpServer) -> dict[str, Json]:
     return {"name": server.name, **_leave_out_none(title=server.title), "version": server.version}
 
 
-def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, request: McpRequest) -> dict[str, Json]:
+def _list_page(
+    key: str, entries: Sequence[Entry], *, describe: Any, server: McpServer, request: McpRequest
+) -> dict[str, Json]:
     """Return a list, or the page of it that the cursor names. Raises Failure for an unknown cursor."""
     cursor = request.params.get("cursor")
     start = 0
@@ -515,8 +534,16 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     error = _write_error(failure)
     body = {"jsonrpc": "2.0", "id": sent.get("id") if _is_id(sent.get("id")) else None, "error": error}
     wait = "" if failure.retry_after is None else f"retry-after: {failure.retry_after:g}\r\n"
-    extras = failure.details.get("mcp")
-    return _reply(http, body, status, extras if isinstance(extras, McpExtras) else McpExtras(), wait, failure.headers)
+    stated = failure.details.get("mcp")
+    extras = stated if isinstance(stated, McpExtras) else McpExtras()
+    return _make_reply(
+        http,
+        body,
+        status=status,
+        extras=extras,
+        lines=wait,
+        headers=failure.headers,
+    )
 
 
 def _write_error(failure: Failure) -> dict[str, Json]:
@@ -527,12 +554,12 @@ def _write_error(failure: Failure) -> dict[str, Json]:
 
 
 def _is_own(failure: Failure) -> bool:
-    """Return whether a failure has a code of JSON-RPC, which need no HTTP status."""
+    """Return whether a failure has a code of JSON-RPC, so that it needs no HTTP status."""
     return isinstance(failure.code, int) and failure.code < 0
 
 
 def _is_notification(sent: Mapping[str, Json]) -> bool:
-    """Tell whether nobody waits for an answer to a message (JSON-RPC 2.0, section 4.1)."""
+    """Return whether nobody waits for an answer to a message (JSON-RPC 2.0, section 4.1)."""
     return sent.get("jsonrpc") == "2.0" and isinstance(sent.get("method"), str) and "id" not in sent
 
 

@@ -58,13 +58,13 @@ def list_well_known_operations(dialect: str, render: Callable[[Call, Any], Reply
 def _parse(dialect: str, method: str, http: HttpRequest, validation: Validation) -> Call:
     server = http.path_params.get("server", "")
     stated: Mapping[str, Json] = http.query if method == AUTHORIZE else _read_fields(http, method)
-    request = McpRequest(server, method, stated, None, "", is_modern=False)
+    request = McpRequest(server, method, params=stated, id=None, version="", is_modern=False)
     meaning = {"server": server, "method": method, "target": ""}
-    return Call(dialect, SESSION.name, server, http, meaning, raw=stated, mcp=request)
+    return Call(dialect, SESSION.name, model=server, http=http, meaning=meaning, raw=stated, mcp=request)
 
 
 def _read_fields(http: HttpRequest, method: str) -> Mapping[str, Json]:
-    """Return the fields of a form, or of a registration in JSON. Raises Failure for what is neither."""
+    """Return the fields of a form, or of a registration in JSON. Raises Failure for other bodies."""
     if method == REGISTER:
         body = read_json(http.body)
         if not isinstance(body, Mapping):

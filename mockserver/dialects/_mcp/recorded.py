@@ -22,7 +22,7 @@ from mockserver.core.server_sent_events import find_data
 
 
 def find_other_handshake(call: Call) -> Call | None:
-    """Return the same call with the handshake of the other era; None if it is no handshake."""
+    """Return a call with the handshake of the other era in place of its own; None if it is not a handshake."""
     if call.mcp is None or call.mcp.method not in HANDSHAKES or not isinstance(call.meaning, Mapping):
         return None
     other = next(method for method in HANDSHAKES if method != call.mcp.method)
@@ -49,17 +49,17 @@ def _readdress_event(event: Any, request: McpRequest) -> bytes:
     message = read_message(find_data(event))
     if message is None:
         return _LAST_ID.sub(b"", event)
-    told = _readdress_message(message, request)
-    if told is None:
+    addressed = _readdress_message(message, request)
+    if addressed is None:
         return write_comment("a message that nobody asked for")
-    return write_event(Frame(to_json(told), "message"))
+    return write_event(Frame(to_json(addressed), "message"))
 
 
 def _readdress_message(message: Message, request: McpRequest) -> Message | None:
     if is_response(message):
         result = message.get("result")
-        told = {"result": _translate(result, request)} if isinstance(result, Mapping) else {}
-        return {**message, "id": request.id, **told}
+        translated = {"result": _translate(result, request)} if isinstance(result, Mapping) else {}
+        return {**message, "id": request.id, **translated}
     params = message.get("params")
     if message.get("method") == "notifications/progress" and isinstance(params, Mapping):
         meta = request.params.get("_meta")

@@ -107,7 +107,7 @@ class OpenAIApi(Struct, frozen=True):
         """Return the operations on stored chats and responses."""
 
         def complete(call: Call, answer: Answer) -> dict[str, Any]:
-            return self.chat.body(answer, call.options)
+            return self.chat.render_body(answer, call.options)
 
         take = partial(parse_openai_responses, dialect=self.dialect, only_input=True)
         responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=self.lines, take=take)

@@ -8,26 +8,30 @@ from mockserver.core.seed import Seed
 from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply, make_json_reply
-from mockserver.dialects.anthropic.errors import make_error_body, request_id_line
+from mockserver.dialects.anthropic.errors import make_error_body, write_request_id
 from mockserver.dialects.anthropic.replay import defer_prefix
-from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
+from mockserver.wire.anthropic import MessageOptions, MessageRenderer, PreparedMessage, compact_answer
 
 RENDERER = MessageRenderer()
 
 
 def render_message(call: Call, outcome: Answer) -> Reply:
+    """Return the reply with a message, or the stream of its events."""
     shown, options = prepare_message(call, outcome)
-    own = request_id_line(call.http, call)
+    own = write_request_id(call.http, call)
     return answer_reply(shown, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
-def prepare_message(call: Call, answer: Answer) -> tuple[Answer, MessageOptions]:
-    """Return what a message shows of an answer, and what its request wants."""
+def prepare_message(call: Call, answer: Answer) -> PreparedMessage:
+    """Return an answer as its message shows it, with the options of that message."""
     options = make_message_options(call)
-    return (answer, options) if call.raw.get("compaction") is None else compact_answer(answer, options)
+    if call.raw.get("compaction") is None:
+        return PreparedMessage(answer, options)
+    return compact_answer(answer, options)
 
 
 def make_message_options(call: Call) -> MessageOptions:
+    """Return the fields of a request that its message depends on."""
     raw = call.raw
     prefix = defer_prefix(call)
     if _SHOWN.isdisjoint(raw):
@@ -44,9 +48,9 @@ def make_message_options(call: Call) -> MessageOptions:
     kinds = [str(tool.get("type")) for tool in raw.get("tools", ())]
     toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
     if not toolset:
-        return MessageOptions(shown, usage, extra, prefix=prefix)
+        return MessageOptions(thinking=shown, usage=usage, extra=extra, prefix=prefix)
     names = frozenset(str(tool.get("name")) for tool in raw["tools"])
-    return MessageOptions(shown, usage, extra, toolset, names, prefix)
+    return MessageOptions(thinking=shown, usage=usage, extra=extra, toolset=toolset, tools=names, prefix=prefix)
 
 
 # Fields that an answer depends on.
@@ -61,9 +65,10 @@ def _render_container(stated: Json, call: Call) -> Body:
 
 
 def render_count(call: Call, stored: Stored) -> Reply:
+    """Return the reply with the tokens of a prompt."""
     counted = stored.answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
-    return make_json_reply(200, {"input_tokens": counted, **managed}, request_id_line(call.http, call))
+    return make_json_reply(200, {"input_tokens": counted, **managed}, write_request_id(call.http, call))
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -71,12 +76,12 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         return render_message(call, answer)
     status, body = make_error_body(http, failure, call)
     again = "x-should-retry: true\r\n" if status == 429 else ""
-    own = request_id_line(http, call) + write_retry_lines(failure) + again
+    own = write_request_id(http, call) + write_retry_lines(failure) + again
     return make_json_reply(status, body, own, failure.headers)
 
 
 def make_filtered_answer(failure: Failure, call: Call) -> Answer | None:
-    """Return the answer to a filtered prompt: no error, but a message that ends before it begins."""
+    """Return the answer to a filtered prompt: not an error, but a message that ends before it begins."""
     if failure.reason != "content_filter" or failure.status is not None or call.operation != "chat":
         return None
     named = call.ids.prefix + Seed().draw_base58(call.ids.length, "refusal", call.fingerprint)

@@ -79,7 +79,9 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     asked = tuple([_parse_request(http, request, validation=validation) for request in body["requests"]])
     remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
     unique = tuple(dict.fromkeys(remarks))
-    return Call(NAME, BATCHES.made_by, "", http, body, body, batch=asked, remarks=unique, work=_create)
+    return Call(
+        NAME, BATCHES.made_by, model="", http=http, meaning=body, raw=body, batch=asked, remarks=unique, work=_create
+    )
 
 
 def _parse_request(http: HttpRequest, request: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
@@ -136,13 +138,13 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
 
 
 def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
-    """Return what a request of a batch gets; the call is that of the batch if it was refused."""
+    """Return the result of a request of a batch; `call` is that of the batch if the request was refused."""
     if isinstance(outcome, Failure):
         outcome = make_filtered_answer(outcome, call) or outcome
     if isinstance(outcome, Answer):
         options = make_message_options(call)
         batched = replace(options, usage={**options.usage, "service_tier": "batch"})
-        return {"type": "succeeded", "message": RENDERER.body(outcome, batched)}
+        return {"type": "succeeded", "message": RENDERER.render_body(outcome, batched)}
     failure = outcome if isinstance(outcome, Failure) else Failure("server_error")
     return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None).body}
 
@@ -152,9 +154,9 @@ def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
-    """Return the batch of a call; one that nobody made has ended, without requests. Raises Failure."""
+    """Return the batch that a call names; one that nobody made has ended, without requests. Raises Failure."""
     body = {"created": objects.now, "counts": {}, "status": "ended"}
-    invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
+    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body, invented=True)
     return await find_object(objects, BATCHES.made_by, call.id, invented=invented)
 
 

@@ -41,7 +41,7 @@ NAME = "anthropic"
 
 
 def read_as_anthropic(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
-    """Return a body; if nothing is checked, without wrong values. The `tolerant` accept unknown names.
+    """Return a body; if nothing is checked, without wrong values. `tolerant`: unknown names are accepted.
 
     Raises Failure with Anthropic's message for the first mistake.
     """
@@ -215,19 +215,17 @@ SystemMessage = closed_shape(
     output_config=optional(closed_shape(**_EFFORT)),
     clear_at=optional(literal("next_user_message", "never")),
 )
+
+
+def _tag_message(message: Json) -> str:
+    is_of_system = isinstance(message, dict) and message.get("role") == "system"
+    return "<a system message>" if is_of_system else "<a turn>"
+
+
 RequestMessage = usually(
     tag_union("role", Turn, SystemMessage),
-    union_by(
-        lambda message: "<a system message>" if _is_of_system(message) else "<a turn>",
-        label_member("<a turn>", Turn),
-        label_member("<a system message>", SystemMessage),
-    ),
+    union_by(_tag_message, label_member("<a turn>", Turn), label_member("<a system message>", SystemMessage)),
 )
-
-
-def _is_of_system(message: Json) -> bool:
-    return isinstance(message, dict) and message.get("role") == "system"
-
 
 _OPTIONS: dict[str, Type] = {
     "strict": optional(bool),
@@ -356,8 +354,8 @@ def _read_turn(given: Json) -> Body | None:
         result = {"type": "tool_result", "tool_use_id": named if isinstance(named, str) else "", "content": content}
         return {"role": "user", "content": [result]}
     if calls:
-        said = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
-        content = [*said, *calls]
+        spoken = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
+        content = [*spoken, *calls]
     turn = {**given, "role": _LOOSE_ROLES.get(role or "", "user")}
     if content is None and turn["role"] == "system":  # it may only configure
         return {key: value for key, value in turn.items() if key != "content"}

@@ -15,7 +15,7 @@ from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects._reply import EVENT_TYPE, make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.anthropic.bodies import NAME, MessagesBody, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
-from mockserver.dialects.anthropic.errors import make_error_event, refuse, request_id_line
+from mockserver.dialects.anthropic.errors import make_error_event, refuse, write_request_id
 from mockserver.dialects.anthropic.request import read_version
 from mockserver.wire.anthropic import make_completion, stream_completion
 
@@ -44,6 +44,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a text completion. Raises Failure."""
     read_version(http, validation=validation)
     body = read_as_anthropic(COMPLETE, read_object(http), validation=validation)
     stops = tuple(body.get("stop_sequences") or ())
@@ -86,4 +87,4 @@ def _render(call: Call, outcome: Answer) -> Reply:
         reply = Reply(200, headers, frames=stream_completion(outcome))
     else:
         reply = make_json_reply(200, make_completion(outcome), "", outcome.headers, tokens=outcome.weight)
-    return prepend_lines(reply, request_id_line(call.http, call))
+    return prepend_lines(reply, write_request_id(call.http, call))

@@ -4,6 +4,8 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, takewhile
+from operator import attrgetter
+from typing import NamedTuple
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body, clip
@@ -14,11 +16,33 @@ NO_MESSAGES = "messages: at least one message is required"
 VERSIONS = ("2023-06-01", "2026-10-21")
 CONFLICTING = frozenset(("tools", "tool_choice", "thinking"))  # fields that exclude others, even beside mere texts
 Messages = Iterator[str]
-Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
+
+
+class PlacedBlock(NamedTuple):
+    """A content block: the place of its message, its own place in that, and the message's role."""
+
+    at: int
+    place: int
+    role: str
+    block: Body
+
+    @property
+    def is_result(self) -> bool:
+        return bool(self.block["type"] == "tool_result")
+
+
+Blocks = list[PlacedBlock]
+
+
+class _Turn(NamedTuple):
+    """The blocks of consecutive messages of one role."""
+
+    role: str
+    blocks: Blocks
 
 
 def find_conflicts(body: Body, version: str, *, interleaved: bool) -> Messages:
-    """Yield the mistakes in a body that has the right types; `interleaved`: its thinking is, by a beta."""
+    """Yield the mistakes in a body with the right types; `interleaved`: a beta lets it think between tool calls."""
     blocks = _list_blocks(body["messages"])
     if version != VERSIONS[0]:
         yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
@@ -30,15 +54,17 @@ def find_conflicts(body: Body, version: str, *, interleaved: bool) -> Messages:
         yield from _check_tools(body)
     if "thinking" in body:
         yield from _check_thinking(body, interleaved=interleaved)
-    kinds = {block["type"] for *_, block in blocks}
+    kinds = {placed.block["type"] for placed in blocks}
     if not _PAIRED.isdisjoint(kinds):
         yield from find_unpaired(body)
-    cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
+    sources = [placed.block for placed in blocks if placed.block["type"] in ("document", "search_result")]
+    cited = (block.get("citations") for block in sources)
     if find_output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
 
 
 def find_output_format(body: Body) -> Body | None:
+    """Return the format of the answer that a body demands, by its newer or its older field."""
     found: Body | None = (body.get("output_config") or {}).get("format") or body.get("output_format")
     return found
 
@@ -54,7 +80,7 @@ def _find_outdated(blocks: Blocks) -> Messages:
 def _list_blocks(messages: Iterable[Body]) -> Blocks:
     """Return the blocks of all messages, each with its place and role."""
     return [
-        (at, index, message["role"], block)
+        PlacedBlock(at, index, role=message["role"], block=block)
         for at, message in enumerate(messages)
         if isinstance(content := message.get("content"), list)
         for index, block in enumerate(content)
@@ -67,8 +93,8 @@ def _find_empty(body: Body, blocks: Blocks) -> Messages:
         configures = "content" not in message and message.get("output_config")  # a system message
         if not message.get("content") and not configures and not (at == last and message["role"] == "assistant"):
             yield _EMPTY.format(at=at)
-    results = [block.get("content") for *_, block in blocks if block["type"] == "tool_result"]
-    if any(map(_has_empty_text, ([block for *_, block in blocks], *results))):
+    results = [placed.block.get("content") for placed in blocks if placed.is_result]
+    if any(map(_has_empty_text, ([placed.block for placed in blocks], *results))):
         yield "messages: text content blocks must be non-empty"
     if _has_empty_text(body.get("system")):
         yield "system: text content blocks must be non-empty"
@@ -141,46 +167,45 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
     """
     if (body.get("thread") or {}).get("type") == "continue":
         return
-    turns = [("", []), *_merge_turns(body["messages"]), ("", [])]
-    for (role, blocks), (_, after) in pairwise(turns):
+    turns = [_Turn("", []), *_merge_turns(body["messages"]), _Turn("", [])]
+    for turn, following in pairwise(turns):
         calls: dict[str, int] = {}  # of this turn: later ones may use an id again
-        for at, index, block in blocks:
+        for at, index, _, block in turn.blocks:
             if block["type"] == "tool_use":
                 if block["id"] in calls:
                     yield f"messages.{at}.content.{index}: `tool_use` ids must be unique"
                 calls[block["id"]] = at
-        if not calls or role != "assistant":
+        if not calls or turn.role != "assistant":
             continue
-        answers = takewhile(_is_result, after) if first else filter(_is_result, after)
-        answered = {block["tool_use_id"] for _, _, block in answers}
+        select = takewhile if first else filter
+        answered = {placed.block["tool_use_id"] for placed in select(_is_result, following.blocks)}
         if open_ids := [name for name in calls if name not in answered]:
             yield _UNANSWERED.format(at=calls[open_ids[0]], ids=clip(", ".join(open_ids), 400))
-    for (_, before), (_, blocks) in pairwise(turns):
-        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
-        for at, index, block in filter(_is_result, blocks):
+    for before, turn in pairwise(turns):
+        made = {placed.block["id"] for placed in before.blocks if placed.block["type"] == "tool_use"}
+        for at, index, _, block in filter(_is_result, turn.blocks):
             if block["tool_use_id"] not in made:
                 yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
 
 
-def _is_result(entry: tuple[int, int, Body]) -> bool:
-    return bool(entry[2]["type"] == "tool_result")
+_is_result = attrgetter("is_result")
 
 
-def _merge_turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
-    """Merge consecutive messages of one role, and yield the role with its blocks, each with its place."""
+def _merge_turns(messages: Iterable[Body]) -> Iterator[_Turn]:
+    """Yield the turns of a conversation, without the system's messages."""
     role = ""
-    blocks: list[tuple[int, int, Body]] = []
+    blocks: Blocks = []
     for at, message in enumerate(messages):
         if message["role"] == "system":
             continue
         if message["role"] != role and role:
-            yield role, blocks
+            yield _Turn(role, blocks)
             blocks = []
         role = message["role"]
         if isinstance(content := message["content"], list):
-            blocks += [(at, index, block) for index, block in enumerate(content)]
+            blocks += [PlacedBlock(at, index, role=role, block=block) for index, block in enumerate(content)]
     if role:
-        yield role, blocks
+        yield _Turn(role, blocks)
 
 
 def find_prefill(messages: list[Body]) -> str:
@@ -192,7 +217,7 @@ def find_prefill(messages: list[Body]) -> str:
 
 
 def find_live_conflicts(body: Body) -> Messages:
-    """Yield what only the live provider refuses: depending on the model, on policy, or not in its reference."""
+    """Yield mistakes that only the live provider refuses, as they depend on the model or are not in its reference."""
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield BLANK_STOP
     yield from _check_caching(body, _list_blocks(body["messages"]))
@@ -238,7 +263,8 @@ def _locate_blocks(blocks: Blocks) -> Iterator[tuple[str, Body]]:
 
 
 def _check_image(place: str, source: Body) -> Messages:
-    stated, data = source["media_type"], source["data"]
+    stated = source["media_type"]
+    data = source["data"]
     size = len(data) * 3 // 4
     if size > _LARGEST_IMAGE:
         yield f"{place}: image exceeds 5 MB maximum: {size} bytes > {_LARGEST_IMAGE} bytes"
@@ -292,10 +318,10 @@ def _find_unthinking_turn(body: Body) -> Messages:
     """Yield the last turn of the assistant if thinking is enabled, but the turn calls tools without thinking first."""
     if (body.get("thinking") or {}).get("type") != "enabled":
         return
-    turns = [blocks for role, blocks in _merge_turns(body["messages"]) if role == "assistant" and blocks]
+    turns = [turn.blocks for turn in _merge_turns(body["messages"]) if turn.role == "assistant" and turn.blocks]
     last = turns[-1] if turns else []
-    for at, index, first in last[:1]:
-        if "thinking" not in first["type"] and any(block["type"] == "tool_use" for *_, block in last):
+    for at, index, _, first in last[:1]:
+        if "thinking" not in first["type"] and any(placed.block["type"] == "tool_use" for placed in last):
             yield _THOUGHTLESS.format(at=at, index=index, kind=first["type"])
 
 
@@ -342,7 +368,7 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 _MAX_CACHED = 4  # blocks
 _LARGEST_IMAGE = 5 << 20  # bytes
 _LEAST_TOP_P = 0.95
-# From which generation on a family is without something, or with it only.
+# The generations of a family that lack something, or that have only one of two things.
 _WITH_EITHER = re.compile(r"claude-opus-4-[1-9](?!\d)|claude-(?:sonnet|haiku)-4-[5-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
 _WITHOUT_PREFILL = re.compile(r"claude-(?:opus|sonnet)-4-[6-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
 _ADAPTIVE_ONLY = re.compile(r"claude-(?:opus|sonnet)-4-[7-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")

@@ -26,25 +26,30 @@ from mockserver.wire.parts import write_moment
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request, or its bearer token."""
     return http.find_header("x-api-key") or read_bearer(http)
 
 
-def request_id_line(http: HttpRequest, call: Call | None) -> str:
-    return f"request-id: {request_id(http, call)}\r\n"
+def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the header line with the id of a request."""
+    return f"request-id: {make_request_id(http, call)}\r\n"
 
 
-def request_id(http: HttpRequest, call: Call | None) -> str:
-    return _request_id(make_request_hex(http, call))
+def make_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the id of a request, which follows from its contents."""
+    return _draw_request_id(make_request_hex(http, call))
 
 
-_request_id = Seed().make_drawer("req_01", "base58", 22, "request")
+_draw_request_id = Seed().make_drawer("req_01", "base58", 22, "request")
 
 
 def refuse(message: str) -> Failure:
+    """Return the Failure of a request that Anthropic refuses in these words."""
     return Failure("bad_parameter", message)
 
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
+    """Return the status and body of an error in Anthropic's words."""
     if failure.status == 529 and failure.reason == "server_error":
         failure = failure.replace(reason="overloaded")
     if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
@@ -58,7 +63,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
         message = "Invalid bearer token"
     details = {} if resolved.code is None else {"details": {"error_code": resolved.code}}
     error = {"type": kind, "message": message, **details}
-    return ErrorBody(resolved.status, {"type": "error", "error": error, "request_id": request_id(http, call)})
+    return ErrorBody(resolved.status, {"type": "error", "error": error, "request_id": make_request_id(http, call)})
 
 
 def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
@@ -71,8 +76,9 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
 
 
 def make_error_event(failed: Reply, last: bytes) -> Frame:
+    """Return the event with which a stream fails."""
     data = failed.body
-    if not data.startswith(b'{"type":"error"'):  # a refusal, which is none once the message has begun
+    if not data.startswith(b'{"type":"error"'):  # a refusal as a message, which cannot follow one that has begun
         request = next(value for name, value in failed.headers if name == "request-id")
         error = {"type": INVALID_REQUEST, "message": _BLOCKED}
         data = to_json({"type": "error", "error": error, "request_id": request})

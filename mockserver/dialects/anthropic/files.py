@@ -16,7 +16,7 @@ from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import make_file_reply, make_json_reply
 from mockserver.dialects.anthropic.bodies import NAME
-from mockserver.dialects.anthropic.errors import refuse, request_id_line
+from mockserver.dialects.anthropic.errors import refuse, write_request_id
 from mockserver.dialects.anthropic.models import find_page, read_integer
 from mockserver.dialects.anthropic.request import FILES_BETA, list_betas
 from mockserver.kinds.kept import FILES
@@ -26,7 +26,9 @@ from mockserver.wire.parts import write_moment
 
 _IDS = IdShape("file_01", 22, "base58")
 _PATH = "/v1/files"
-_SECONDS = (3600, 7_776_000)  # the least and the most for which a file that expires is kept
+# Seconds for which a file that expires is kept.
+_LEAST_SECONDS = 3600
+_MOST_SECONDS = 7_776_000
 
 
 def make_operations() -> tuple[Operation, ...]:
@@ -45,7 +47,7 @@ def make_operations() -> tuple[Operation, ...]:
 
 def render_view(call: Call, view: ObjectView) -> Reply:
     """Return the reply: JSON, or the bytes of a file."""
-    lines = request_id_line(call.http, call)
+    lines = write_request_id(call.http, call)
     return (
         make_json_reply(200, view.body, lines) if view.data is None else make_file_reply(view.data, lines, view.headers)
     )
@@ -64,12 +66,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         raw["filename"] = sent.file_name
     if (expires := dict(form.list_fields()).get("expires_in_seconds")) is not None:
         try:
-            raw["expires_in_seconds"] = read_integer("expires_in_seconds", expires, *_SECONDS)
+            seconds = read_integer("expires_in_seconds", expires, least=_LEAST_SECONDS, most=_MOST_SECONDS)
+            raw["expires_in_seconds"] = seconds
         except Failure:
             if validation is not Validation.OFF:
                 raise
     meaning = {**raw, "sha256": hash_data(sent.content)}
-    return Call(NAME, FILES.made_by, "", http, meaning, raw, work=partial(_create, sent))
+    return Call(NAME, FILES.made_by, model="", http=http, meaning=meaning, raw=raw, work=partial(_create, sent))
 
 
 def _find_media_type(part: Part) -> str:
@@ -84,15 +87,15 @@ _MEDIA_TYPE = re.compile(r"[!-~]+/[ -~]*")
 async def _create(sent: Part, call: Call, objects: Objects) -> ObjectView:
     objects.refuse_statuses()
     body = {**call.raw, "created": objects.now}
-    kept = KeptObject(NAME, FILES.made_by, objects.derive_id(_IDS), body, data=sent.content)
+    kept = KeptObject(NAME, FILES.made_by, id=objects.derive_id(_IDS), body=body, data=sent.content)
     await objects.keep(kept)
     return ObjectView(_describe(kept), source="generated")
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
-    """Return the file of a call; one that nobody uploaded to this server is a text that names it. Raises Failure."""
+    """Return the file that a call names; one that nobody uploaded is a text with its id. Raises Failure."""
     text = f"This is the file {call.id}.\n".encode()
-    invented = KeptObject(NAME, FILES.made_by, call.id, {"created": objects.now}, data=text, invented=True)
+    invented = KeptObject(NAME, FILES.made_by, id=call.id, body={"created": objects.now}, data=text, invented=True)
     return await find_object(objects, FILES.made_by, call.id, invented=invented)
 
 

@@ -1,4 +1,4 @@
-"""The models that exist, in pages, and each by its name; `page` is the part of any list that a query asks for."""
+"""The models that exist, in pages, and each by its name; `find_page` serves other lists, too."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, parse_models
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.anthropic.bodies import NAME
-from mockserver.dialects.anthropic.errors import refuse, request_id_line
+from mockserver.dialects.anthropic.errors import refuse, write_request_id
 from mockserver.wire.parts import write_moment
 
 
@@ -30,7 +30,7 @@ def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
     listed = [_render_model(name, outcome.created, limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else find_page(listed, call.http)
-    return make_json_reply(200, body, request_id_line(call.http, call))
+    return make_json_reply(200, body, write_request_id(call.http, call))
 
 
 def _render_model(name: str, created: int, limits: ModelLimits) -> dict[str, Json]:
@@ -56,7 +56,7 @@ _LIFECYCLES = frozenset(("active", "deprecated", "retired"))
 
 def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
     """Return the part of a list that a query asks for: `limit` entries after, or before, one of them."""
-    limit = read_integer("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
+    limit = read_integer("limit", http.query.get("limit", "20"), least=1, most=_LARGEST_PAGE)
     names = [entry["id"] for entry in entries]
     start = 0
     end = len(entries)
@@ -67,11 +67,16 @@ def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
         start = max(start, end - limit)
     shown = entries[start:end][:limit]
     more = start > 0 if before is not None else start + limit < end
-    first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
-    return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
+    return {
+        "data": list(shown),
+        "has_more": more,
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+    }
 
 
-def read_integer(name: str, text: str, least: int, most: int) -> int:
+def read_integer(name: str, text: str, *, least: int, most: int) -> int:
+    """Return the number of a field or a query; `name` is what a refusal calls it. Raises Failure."""
     try:
         number = int(text)
     except ValueError:

@@ -6,6 +6,7 @@ Thinking dropped before a tool call, and signatures of another Claude model, are
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -23,7 +24,10 @@ from mockserver.wire.thinking import Prefix, SignatureClaims, claim_text, list_m
 
 
 def defer_prefix(call: Call) -> Callable[[], Prefix] | None:
-    """Return a function for the prefix that an answer's thinking is bound to, if it is; it has no prefill."""
+    """Return the function that reads the prefix to which an answer's thinking is bound; None if it is not bound.
+
+    An answer that goes on from a prefill is not bound.
+    """
     if not _BINDS.match(call.model) or not call.is_checked or call.raw.get("thread"):
         return None
     messages = call.raw.get("messages") or ({"role": "assistant"},)
@@ -37,14 +41,24 @@ def _read_prefix(body: Body) -> Prefix:
     return prefix
 
 
-class _Thought(Struct, frozen=True):
-    """A thinking block of the history, with the claims of its signature, if this server made it."""
+class _Signature(NamedTuple):
+    """The claims of a signature, if this server made it; whether it may be a signature at all."""
+
+    claims: SignatureClaims | None = None
+    is_valid: bool = True
+
+
+class _Thought(Struct, frozen=True, kw_only=True):
+    """A thinking block of the history."""
 
     place: str
     block: Body
     latest: bool  # of the latest message of the assistant
-    claims: SignatureClaims | None
-    valid: bool  # whether the signature may be one
+    signature: _Signature
+
+    @property
+    def claims(self) -> SignatureClaims | None:
+        return self.signature.claims
 
     @property
     def is_edited(self) -> bool:
@@ -53,7 +67,7 @@ class _Thought(Struct, frozen=True):
 
 
 def _list_thoughts(call: Call) -> Sequence[_Thought] | None:
-    """Return the thinking blocks of the assistant, if messages have more than texts."""
+    """Return the thinking blocks of the assistant; None if all messages are texts."""
     messages: Json = call.body.get("messages")
     held = list[tuple[int, list[Json]]]()
     latest = -1
@@ -65,18 +79,23 @@ def _list_thoughts(call: Call) -> Sequence[_Thought] | None:
     if not held:
         return None
     return [
-        _Thought(f"messages.{at}.content.{index}", block, at == latest, *_read_signature(block.get("signature")))
+        _Thought(
+            place=f"messages.{at}.content.{index}",
+            block=block,
+            latest=at == latest,
+            signature=_read_signature(block.get("signature")),
+        )
         for at, content in held
         for index, block in enumerate(content)
         if isinstance(block, dict) and block.get("type") == "thinking"
     ]
 
 
-def _read_signature(signature: object) -> tuple[SignatureClaims | None, bool]:
+def _read_signature(signature: object) -> _Signature:
     try:
-        return (read_signature(signature) if isinstance(signature, str) else None), True
+        return _Signature(read_signature(signature) if isinstance(signature, str) else None)
     except SealError:
-        return None, False
+        return _Signature(is_valid=False)
 
 
 def _find_unsigned(call: Call, thoughts: Sequence[_Thought]) -> Problems:
@@ -88,13 +107,15 @@ def _find_unsigned(call: Call, thoughts: Sequence[_Thought]) -> Problems:
 
 def _find_forged(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     for thought in thoughts:
-        if not thought.valid or (thought.is_edited and not thought.latest):
+        if not thought.signature.is_valid or (thought.is_edited and not thought.latest):
             yield HistoryProblem(refuse(f"{thought.place}: {_INVALID}"), thought.place, _KEEP)
 
 
 def _find_modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     """Yield thinking blocks of the latest assistant message with another text or order."""
-    first = last = -1  # the places that thoughts of this message had in their answer
+    # The places that the first and the latest thought of this message had in their answer.
+    first = -1
+    last = -1
     for thought in thoughts:
         if not thought.latest or thought.claims is None:
             continue
@@ -118,8 +139,8 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
         for index, block in enumerate(list_message_blocks(message)):
-            claims, _ = _read_signature(block.get("signature") if block["type"] == "thinking" else None)
-            if claims is not None and claims.said and (why := _describe_difference(claims, prefix)) is not None:
+            claims = _read_signature(block.get("signature") if block["type"] == "thinking" else None).claims
+            if claims is not None and claims.content and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"
                 setting = "" if _BETA in (call.http.find_header("anthropic-beta") or "") else _SETTING
                 yield HistoryProblem(refuse(f"{place}: {_INVALID}. {_BOUND}{setting}{why}"), place, _KEEP_ALL)
@@ -130,9 +151,9 @@ def _describe_difference(claims: SignatureClaims, prefix: Prefix) -> str | None:
     """Return Anthropic's description of the change in the prefix of a block; None if nothing changed."""
     if claims.system != prefix.system:
         return " The `system` prompt differs from the one this block was created with."
-    # `said` is without thoughts. Clients drop those of the oldest turns to save tokens, which the provider allows: if
-    # none stands before this one, nothing is wrong.
-    if claims.said != prefix.said or (claims.is_first and prefix.has_thought):
+    # `content` is without thoughts. Clients drop those of the oldest turns to save tokens, which the provider allows:
+    # nothing is wrong if none stands before this one.
+    if claims.content != prefix.content or (claims.is_first and prefix.has_thought):
         return ""
     if claims.thought != prefix.thought and prefix.has_thought:
         return " The `thinking` block that preceded this one when it was created is missing from this request."

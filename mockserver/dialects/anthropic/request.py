@@ -47,6 +47,7 @@ TOOL_CALL_IDS = IdShape("toolu_01", 22, "base58")
 
 
 def parse_messages(http: HttpRequest, validation: Validation, model: Model = MESSAGES) -> Call:
+    """Return the Call of a request for a message, or for the count of its tokens. Raises Failure."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
         return make_call(http, read_object(http), validation=validation, model=model)
@@ -87,6 +88,10 @@ def _refuse_conflicts(body: Body, version: str, betas: Sequence[str]) -> None:
 
 
 def read_version(http: HttpRequest, *, validation: Validation) -> str:
+    """Return the version of the API that a header names, else the first one.
+
+    Raises Failure if the live service would refuse the header.
+    """
     stated = http.header_values.get(b"anthropic-version")
     if stated is None:
         if validation is Validation.LIVE:
@@ -99,10 +104,11 @@ def read_version(http: HttpRequest, *, validation: Validation) -> str:
 
 
 def _make_call(http: HttpRequest, body: Body, plain: PlainMessages | None, *, validation: Validation) -> Call:
-    """Return the Call of a body; `plain` are its messages, if they are so."""
+    """Return the Call of a body; `plain` are its messages if they are only texts."""
     system = body.get("system")
-    told = (_read_system(system),) if system else ()
-    messages = (*told, *_read_conversation(body["messages"])) if plain is None else PlainMessages((*told, *plain))
+    instructions = (_read_system(system),) if system else ()
+    conversation = _read_conversation(body["messages"])
+    messages = (*instructions, *conversation) if plain is None else PlainMessages((*instructions, *plain))
     choice = body.get("tool_choice")
     tools = tuple(read_tools(body["tools"])) if body.get("tools") else ()
     return Call(
@@ -195,9 +201,9 @@ def _read_messages(message: Body, citable: Citable) -> Iterator[Message]:
             results[at] = replace(result, text=result.text + _LOADED)
             texts = [text for text in texts if text.strip() != _LOADED]
     speaks = texts or calls or others or not content
-    said = [Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))] if speaks else []
+    own = [Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))] if speaks else []
     added = results and texts and not others and all(map(_is_added, texts))
-    yield from (*said, *results) if added else (*results, *said)
+    yield from (*own, *results) if added else (*results, *own)
 
 
 def _is_added(text: str) -> bool:
@@ -272,7 +278,8 @@ def _reduce_to_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
     if type(kept.get("system")) is list:
         kept["system"] = _simplify_content(kept["system"], ordinals)
     if tools := kept.get("tools"):
-        kept["tools"] = [write_schema(_drop_caching(tool), "input_schema") for tool in tools]
+        plain_tools = [{key: value for key, value in tool.items() if key not in _MEANINGLESS} for tool in tools]
+        kept["tools"] = [write_schema(tool, "input_schema") for tool in plain_tools]
     if kept.get("output_format"):
         kept["output_format"] = write_schema(kept["output_format"], "schema")
     if (config := kept.get("output_config")) and config.get("format"):
@@ -294,19 +301,15 @@ def _simplify_block(block: Body, ordinals: dict[str, str]) -> dict[str, Json]:
             plain[key] = _simplify_content(value, ordinals)
         elif key in ("id", "tool_use_id") and isinstance(value, str):
             plain[key] = ordinals.setdefault(value, f"#{len(ordinals)}")
-        elif key not in _UNSAID:
+        elif key not in _MEANINGLESS:
             plain[key] = value
     return plain
 
 
-def _drop_caching(tool: Body) -> Body:
-    return {key: value for key, value in tool.items() if key not in _UNSAID}
-
-
 _UNKNOWN = "anthropic-beta names {names}, which this server does not know; unknown fields were accepted: {places}"
-_LOADED = "Tool loaded."  # what a client says of a tool that it found
+_LOADED = "Tool loaded."  # the text that a client adds when it has found a tool
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
-_UNSAID = ("cache_control", "signature")
+_MEANINGLESS = ("cache_control", "signature")
 _AUTO = ToolChoice("auto")
 _NONE = ToolChoice("none")
 _ASKING = frozenset(  # fields that make options unusual

@@ -16,6 +16,7 @@ Schema = Mapping[str, Json]
 
 
 def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
+    """Yield the tools that an answer can call; a toolset is its members."""
     for tool in tools:
         kind = "custom" if tool.get("type") is None else tool["type"]
         name = tool.get("name")
@@ -29,10 +30,12 @@ def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
         elif (known := find_family(kind)) in _HOSTED:
             yield Tool(name, kind=_HOSTED[known or ""], options=tool)
         elif known is None or known in _SCHEMAS:
-            yield Tool(name, parameters=_SCHEMAS.get(known or "", {"type": "object"}))
+            schema = _SCHEMAS.get(known or "", {"type": "object"})
+            yield Tool(name, str(schema.get("description", "")), schema)
 
 
 def read_tool_choice(choice: Body) -> ToolChoice:
+    """Return Anthropic's choice of tools in the words of chats."""
     return ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ())
 
 
@@ -47,7 +50,7 @@ _HOSTED = {
 
 
 def list_connectors(body: Body) -> Iterator[McpConnector]:
-    """Yield the servers of a request, each with what its toolset says of its tools."""
+    """Yield the servers of a request, each with the tools that its toolset allows."""
     tools = [tool for tool in _list_tables(body.get("tools")) if tool.get("type") == "mcp_toolset"]
     toolsets = {str(tool.get("mcp_server_name")): tool for tool in tools}
     for server in _list_tables(body.get("mcp_servers")):
@@ -66,8 +69,8 @@ def list_connectors(body: Body) -> Iterator[McpConnector]:
 
 
 def _select_tools(toolset: Body | None, configuration: Json) -> tuple[Json, tuple[str, ...]]:
-    """Return the names of the only tools that are on, None if all are, and those of tools that are off."""
-    if toolset is None:  # the first version of the connector has none
+    """Return the names of the tools that are on (None: all but the others), and of those that are off."""
+    if toolset is None:  # the first version of the connector knows no toolsets
         return (configuration.get("allowed_tools") if isinstance(configuration, Mapping) else None), ()
     configs = toolset.get("configs")
     by_name = configs if isinstance(configs, Mapping) else {}
@@ -92,16 +95,17 @@ def make_usable_schema(schema: Schema) -> Schema:
     """
     if _KEYWORDS.isdisjoint(schema):
         return {"type": "object"}
-    return _restore_schema(schema) if _mentions(schema) else schema
+    return _restore_schema(schema) if _has_constraints(schema) else schema
 
 
-def _mentions(schema: Json) -> bool:
+def _has_constraints(schema: Json) -> bool:
+    """Return whether a description anywhere in a schema may end with constraints in braces."""
     if isinstance(schema, dict):
-        said = schema.get("description")
-        if isinstance(said, str) and said.endswith("}"):
+        description = schema.get("description")
+        if isinstance(description, str) and description.endswith("}"):
             return True
         schema = schema.values()
-    return any(isinstance(inner, _NESTED) and _mentions(inner) for inner in schema)
+    return any(isinstance(inner, _NESTED) and _has_constraints(inner) for inner in schema)
 
 
 _NESTED = (dict, list)
@@ -113,12 +117,10 @@ def _restore_schema(schema: Json) -> Json:
             return [_restore_schema(each) for each in schema]
         case Mapping():
             whole = {key: value if key in _DATA else _restore_schema(value) for key, value in schema.items()}
-            said = schema.get("description")
-            return (
-                {**_describe_constraints(said, schema), **whole}
-                if isinstance(said, str) and said.endswith("}")
-                else whole
-            )
+            description = schema.get("description")
+            if isinstance(description, str) and description.endswith("}"):
+                return {**_describe_constraints(description, schema), **whole}
+            return whole
     return schema
 
 
@@ -137,7 +139,7 @@ def _is_sound(key: str, value: Json) -> bool:
         return key not in _NUMBERS or type(value) in (int, float)
     with suppress(SchemaError):
         return bool(SchemaValidator({"type": "str", "pattern": value}))
-    with suppress(re.error):  # Python knows assertions, but no properties of letters
+    with suppress(re.error):  # Python knows assertions, but not the properties of letters
         return bool(re.compile(value))
     return False
 
@@ -163,18 +165,39 @@ _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))
 
 
-def _make_object(required: str, **properties: Json) -> Schema:
-    return {"type": "object", "properties": properties, "required": required.split()}
+def _make_object(required: str, description: str = "", **properties: Json) -> Schema:
+    return {"type": "object", "description": description, "properties": properties, "required": required.split()}
 
 
-def _make_one_of(*words: str) -> Schema:
-    return {"type": "string", "enum": list(words)}
+def _make_choice(name: str, needed: Mapping[str, str], description: str, properties: Schema) -> Schema:
+    """Return the input of a tool that does one of several things: a property names it, and decides which it needs."""
+    cases = [
+        _make_object(
+            f"{name} {others}", **{name: {"const": choice}}, **{each: properties[each] for each in others.split()}
+        )
+        for choice, others in needed.items()
+    ]
+    return {**_make_object(name, description, **{name: {"type": "string", "enum": list(needed)}}), "anyOf": cases}
 
 
 _TEXT = {"type": "string"}
-_NUMBER = {"type": "integer"}
-_PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-_EDITED = {"path": _TEXT, "view_range": _PAIR, "file_text": _TEXT, "old_str": _TEXT, "new_str": _TEXT}
+_PAIR = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+_LINE = {"type": "integer", "minimum": 0}
+_EDITED = {
+    "path": _TEXT,
+    "file_text": _TEXT,
+    "old_str": _TEXT,
+    "new_str": _TEXT,
+    "insert_line": _LINE,
+    "insert_text": _TEXT,
+}
+_EDITS = {
+    "view": "path",
+    "create": "path file_text",
+    "str_replace": "path old_str new_str",
+    "insert": "path insert_line insert_text",
+}
+_MEMORY = {"type": "string", "pattern": r"^/memories(/[a-z0-9_.-]{1,30})?$"}  # its client refuses other paths
 _NOTHING: Schema = {"type": "object", "properties": {}}
 # The tools of a toolset that this server calls by itself, each with its input.
 _TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
@@ -183,18 +206,18 @@ _TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
 }
 # The input of tools that the client runs, by family.
 _SCHEMAS: Mapping[str, Schema] = {
-    "bash": _make_object("command", command=_TEXT),
-    "text_editor": _make_object(
-        "command path",
-        command=_make_one_of("view", "create", "str_replace", "insert"),
-        **_EDITED,
-        insert_line=_NUMBER,
-        insert_text=_TEXT,
+    "bash": _make_object("command", "Run a command in a bash shell", command=_TEXT),
+    "text_editor": _make_choice("command", _EDITS, "View, create, edit, fix and replace text in a file", _EDITED),
+    "memory": _make_choice(
+        "command",
+        {**_EDITS, "delete": "path", "rename": "old_path new_path"},
+        "Remember, recall, view and delete notes in files of the memory directory",
+        {**_EDITED, "path": _MEMORY, "old_path": _MEMORY, "new_path": _MEMORY},
     ),
-    "memory": _make_object(
-        "command path", command=_make_one_of("view", "create", "str_replace", "insert", "delete", "rename"), path=_TEXT
-    ),
-    "computer": _make_object(
-        "action", action=_make_one_of("screenshot", "left_click", "type", "key"), coordinate=_PAIR, text=_TEXT
+    "computer": _make_choice(
+        "action",
+        {"screenshot": "", "left_click": "coordinate", "type": "text", "key": "text"},
+        "Take a screenshot, click, type and press keys on the screen of a computer",
+        {"coordinate": _PAIR, "text": _TEXT},
     ),
 }

@@ -1,4 +1,4 @@
-"""Amazon Bedrock: Converse, InvokeModel and what belongs to them.
+"""Amazon Bedrock: Converse, InvokeModel, and the operations beside them.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference
 
@@ -51,15 +51,15 @@ def _ask_converse(text: str) -> dict[str, Json]:
 
 
 def _ask_claude(text: str) -> dict[str, Json]:
-    said = {"messages": [{"role": "user", "content": text}], "max_tokens": 1024}
-    return {"anthropic_version": "bedrock-2023-05-31", **said}
+    chat = {"messages": [{"role": "user", "content": text}], "max_tokens": 1024}
+    return {"anthropic_version": "bedrock-2023-05-31", **chat}
 
 
 def _ask_count(text: str) -> dict[str, Json]:
     return {"input": {"converse": _ask_converse(text)}}
 
 
-def _chat(verb: str, **more: Any) -> Operation:
+def _make_chat_operation(verb: str, **more: Any) -> Operation:
     return Operation("chat", "POST", f"{_MODEL}/{verb}", shows_reasoning=True, **more)
 
 
@@ -80,10 +80,10 @@ _STREAM: dict[str, Any] = {"streams": True, "error": make_exception}
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        _chat("converse", streams=False, **_CONVERSE),
-        _chat("converse-stream", **_STREAM, **_CONVERSE),
-        _chat("invoke", streams=False, **_INVOKE),
-        _chat("invoke-with-response-stream", **_STREAM, **_INVOKE),
+        _make_chat_operation("converse", streams=False, **_CONVERSE),
+        _make_chat_operation("converse-stream", **_STREAM, **_CONVERSE),
+        _make_chat_operation("invoke", streams=False, **_INVOKE),
+        _make_chat_operation("invoke-with-response-stream", **_STREAM, **_INVOKE),
         Operation(
             "input_tokens", "POST", f"{_MODEL}/count-tokens", parse=_parse_count, render=render_count, body=_ask_count
         ),

@@ -27,11 +27,12 @@ def check_converse(body: Body, *, model: str, validation: Validation, is_plain: 
 
 
 def refuse(message: str) -> Failure:
+    """Return the Failure of a request that Bedrock refuses in these words."""
     return Failure("bad_parameter", message)
 
 
 def _names_prompt(model: str) -> bool:
-    """Return whether an ARN is that of a prompt, which has messages of its own."""
+    """Return whether a model is the ARN of a prompt, which has messages of its own."""
     return model.startswith("arn:") and ":prompt/" in model
 
 
@@ -53,6 +54,7 @@ def _find_blank(block: Body, place: str, kind: str) -> Problems:
 
 
 def find_misnamed_documents(body: Body) -> Problems:
+    """Yield documents whose name has letters that Bedrock refuses."""
     for at, turn in enumerate(body.get("messages") or ()):
         for index, block in enumerate(turn.get("content") or ()):
             name = (block.get("document") or {}).get("name")
@@ -65,23 +67,23 @@ def find_unions(body: Body) -> Problems:
     for at, turn in enumerate(body.get("messages") or ()):
         for index, block in enumerate(turn.get("content") or ()):
             place = f"messages.{at}.content.{index}"
-            yield from _check_union(block, "ContentBlock", place, CONTENT)
+            yield from _check_union(block, "ContentBlock", place=place, members=CONTENT)
             if result := block.get("toolResult"):
                 for inner, each in enumerate(result.get("content") or ()):
                     where = f"{place}.toolResult.content.{inner}"
-                    yield from _check_union(each, "ToolResultContentBlock", where, _RESULT)
+                    yield from _check_union(each, "ToolResultContentBlock", place=where, members=_RESULT)
             for kind in ("image", "document", "video", "audio"):
                 if media := block.get(kind):
                     source = media.get("source") or {}
                     name = f"{kind.capitalize()}Source"
-                    yield from _check_union(source, name, f"{place}.{kind}.source", _SOURCE)
+                    yield from _check_union(source, name, place=f"{place}.{kind}.source", members=_SOURCE)
     for at, block in enumerate(body.get("system") or ()):
-        yield from _check_union(block, "SystemContentBlock", f"system.{at}", _SYSTEM)
+        yield from _check_union(block, "SystemContentBlock", place=f"system.{at}", members=_SYSTEM)
     config: Body = body.get("toolConfig") or {}
     for at, tool in enumerate(config.get("tools") or ()):
-        yield from _check_union(tool, "Tool", f"toolConfig.tools.{at}", _TOOL)
+        yield from _check_union(tool, "Tool", place=f"toolConfig.tools.{at}", members=_TOOL)
     if choice := config.get("toolChoice"):
-        yield from _check_union(choice, "ToolChoice", "toolConfig.toolChoice", ("auto", "any", "tool"))
+        yield from _check_union(choice, "ToolChoice", place="toolConfig.toolChoice", members=("auto", "any", "tool"))
 
 
 def _check_union(value: Body, kind: str, place: str, members: Sequence[str]) -> Problems:
@@ -138,7 +140,7 @@ def find_undefined(body: Body) -> Problems:
 
 
 def find_failed(body: Body) -> Problems:
-    """Yield results that say nothing of their error."""
+    """Yield failed results that do not explain their error."""
     for at, turn in enumerate(body.get("messages") or ()):
         for index, block in enumerate(turn.get("content") or ()):
             result: Body = block.get("toolResult") or {}

@@ -27,7 +27,7 @@ from mockserver.dialects.anthropic.completions import parse_completion
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import make_call, make_usual_call
 from mockserver.dialects.bedrock.models import NAME, find_base_model
-from mockserver.dialects.bedrock.request import MESSAGE_IDS, model_of
+from mockserver.dialects.bedrock.request import MESSAGE_IDS, read_model
 
 _PATH_FIELDS = ("model", "stream")
 _MESSAGES = Model(
@@ -42,14 +42,16 @@ _CALL_IDS = IdShape("toolu_bdrk_01", 22, "base58")
 
 def parse_claude(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a request to a model of Anthropic. Raises Failure with Anthropic's messages."""
-    model = model_of(http)
+    model = read_model(http)
     asked = replace(http, headers=_USUAL_HEADERS)
     raw = None
     if validation is Validation.PUBLISHED:
         raw = read_usual(_MESSAGES.typed, asked)
     if raw is None:
         sent = read_table(http.body)
-        call = _parse_unusual(state_headers(http, sent, _OWN_VERSION), sent, shorten_name(model), validation)
+        call = _parse_unusual(
+            state_headers(http, sent, _OWN_VERSION), sent, model=shorten_name(model), validation=validation
+        )
         raw = {**call.raw, **{key: sent[key] for key in HEADER_FIELDS if key in sent}}
         raw.pop("model", None)
     else:
@@ -110,4 +112,5 @@ def name_shortly(call: Call, answer: Answer) -> Answer:
 
 
 def check_claude(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
+    """Return the problems of the history in a request to a model of Anthropic."""
     return () if is_completion(call.raw) else HISTORY(call, validation)

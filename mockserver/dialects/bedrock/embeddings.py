@@ -14,18 +14,20 @@ from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import Model, Object, Type, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._parse import Body, read_body
 from mockserver.dialects._reply import make_data_reply
-from mockserver.dialects.bedrock.errors import request_id_line
-from mockserver.dialects.bedrock.formats import malformed, refuse_malformed
+from mockserver.dialects.bedrock.errors import write_request_id
+from mockserver.dialects.bedrock.formats import refuse_input, refuse_malformed
 from mockserver.dialects.bedrock.models import NAME
 from mockserver.kinds.embeddings import Embeddings
 
 MAX_TEXTS = 96
 
 
-class Embedder(Struct, frozen=True):
-    """The format of a family: how its texts are read, and what its bodies hold.
+class Embedder(Struct, frozen=True, kw_only=True):
+    """The format of a family of models.
 
-    `reads(model, body)`: whether requests to a model have it. `size(model, body)` is how long the vectors are.
+    `model` describes its requests, and `reads(model, body)` tells whether a request has this format. `texts(body)` are
+    the texts of a request, `size(model, body)` is how many numbers the vectors have, and `body(call, outcome)` is the
+    answer.
     """
 
     model: Model
@@ -36,12 +38,13 @@ class Embedder(Struct, frozen=True):
 
 
 def parse_embeddings(http: HttpRequest, body: Body, embedder: Embedder, validation: Validation) -> Call:
+    """Return the Call of texts to embed, in the format of a family. Raises Failure."""
     model = http.path_params.get("model", "")
     read = read_body(embedder.model, body, refuse_malformed, validation).body
     texts = [*embedder.texts(read)]
     if validation is not Validation.OFF and not texts:
         key = "texts" if "cohere" in model else "inputText"
-        raise malformed(f"#: required key [{key}] not found")
+        raise refuse_input(f"#: required key [{key}] not found")
     return Call(
         dialect=NAME,
         operation="embeddings",
@@ -56,29 +59,30 @@ def parse_embeddings(http: HttpRequest, body: Body, embedder: Embedder, validati
 
 
 def render_embeddings(call: Call, outcome: Embeddings) -> Reply:
+    """Return the reply with the vectors, in the format of the family."""
     embedder = next(each for each in EMBEDDERS if each.reads(call.model, call.raw))
     counted = f"x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\nx-amzn-bedrock-invocation-latency: 0\r\n"
-    lines = request_id_line(call.http, call) + counted
+    lines = write_request_id(call.http, call) + counted
     return make_data_reply(200, encode(embedder.body(call, outcome)), lines, outcome.headers)
 
 
-def _write(outcome: Embeddings, form: str = "float") -> list[Json]:
+def _encode_vectors(outcome: Embeddings, form: str = "float") -> list[Json]:
     return [ENCODINGS[form](vector) for vector in outcome.vectors]
 
 
-def _first(outcome: Embeddings, form: str = "float") -> Json:
-    return next(iter(_write(outcome, form)), Raw(b"[]"))
+def _encode_first(outcome: Embeddings, form: str = "float") -> Json:
+    return next(iter(_encode_vectors(outcome, form)), Raw(b"[]"))
 
 
 def _make_titan_body(call: Call, outcome: Embeddings) -> Mapping[str, Json]:
     counted = {"inputTextTokenCount": outcome.prompt_tokens}
-    vector = _first(outcome)
+    vector = _encode_first(outcome)
     if "image" not in call.model and ("-v1" in call.model or "g1-" in call.model):
         return {"embedding": vector, **counted}
     if "image" in call.model:
         return {"embedding": vector, **counted, "message": None}
     forms = call.raw.get("embeddingTypes") or ["float"]
-    by_type = {form: vector if form == "float" else _first(outcome, "ubinary") for form in forms}
+    by_type = {form: vector if form == "float" else _encode_first(outcome, "ubinary") for form in forms}
     return {**({"embedding": vector} if "float" in forms else {}), "embeddingsByType": by_type, **counted}
 
 
@@ -89,7 +93,7 @@ def _find_titan_size(model: str, body: Body) -> int:
 
 
 def _make_nova_body(call: Call, outcome: Embeddings) -> Mapping[str, Json]:
-    return {"embeddings": [{"embedding": vector, "embeddingType": "TEXT"} for vector in _write(outcome)]}
+    return {"embeddings": [{"embedding": vector, "embeddingType": "TEXT"} for vector in _encode_vectors(outcome)]}
 
 
 def _list_nova_texts(body: Body) -> list[str]:
@@ -110,13 +114,13 @@ def _make_cohere_body(call: Call, outcome: Embeddings) -> Mapping[str, Json]:
     shown = [text.lower() for text in texts] if "english" in call.model else texts
     if not forms and "v4" not in call.model:
         return {
-            "embeddings": _write(outcome),
+            "embeddings": _encode_vectors(outcome),
             "id": call.fingerprint,
             "response_type": "embeddings_floats",
             "texts": shown,
         }
     return {
-        "embeddings": {form: _write(outcome, form) for form in forms or ("float",)},
+        "embeddings": {form: _encode_vectors(outcome, form) for form in forms or ("float",)},
         "id": call.fingerprint,
         "response_type": "embeddings_by_type",
         "texts": shown,
@@ -163,26 +167,32 @@ def _is_titan(model: str, body: Body) -> bool:
     return ("titan" in model and "embed" in model) or bool(unnamed and "nova" not in model)
 
 
+def _is_cohere(model: str, body: Body) -> bool:
+    return ("cohere" in model and "embed" in model) or ("texts" in body and "input_type" in body)
+
+
 EMBEDDERS = (
     Embedder(
-        Model(_NOVA),
-        lambda model, body: ("nova" in model and "embed" in model) or "singleEmbeddingParams" in body,
-        _list_nova_texts,
-        _find_nova_size,
-        _make_nova_body,
+        model=Model(_NOVA),
+        reads=lambda model, body: ("nova" in model and "embed" in model) or "singleEmbeddingParams" in body,
+        texts=_list_nova_texts,
+        size=_find_nova_size,
+        body=_make_nova_body,
     ),
     Embedder(
-        Model(_TITAN),
-        _is_titan,
-        lambda body: [body["inputText"]] if body.get("inputText") is not None else [""] * bool(body.get("inputImage")),
-        _find_titan_size,
-        _make_titan_body,
+        model=Model(_TITAN),
+        reads=_is_titan,
+        texts=lambda body: (
+            [body["inputText"]] if body.get("inputText") is not None else [""] * bool(body.get("inputImage"))
+        ),
+        size=_find_titan_size,
+        body=_make_titan_body,
     ),
     Embedder(
-        Model(_COHERE),
-        lambda model, body: ("cohere" in model and "embed" in model) or ("texts" in body and "input_type" in body),
-        _list_cohere_texts,
-        _find_cohere_size,
-        _make_cohere_body,
+        model=Model(_COHERE),
+        reads=_is_cohere,
+        texts=_list_cohere_texts,
+        size=_find_cohere_size,
+        body=_make_cohere_body,
     ),
 )

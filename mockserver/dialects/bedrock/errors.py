@@ -38,13 +38,14 @@ _SIGNED = re.compile(r"^AWS4-[A-Z0-9-]+\s.*?Credential=([^/,\s]+)", re.IGNORECAS
 _SIGNED_QUERY = re.compile(r"^([^/]+)/")
 
 
-def request_id_line(http: HttpRequest, call: Call | None) -> str:
+def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the header line with the id of a request."""
     return f"x-amzn-requestid: {make_request_uuid(http, call)}\r\n"
 
 
 def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return the reply to a request that is refused."""
-    resolved = ERRORS.resolve(_word(failure), http, call)
+    resolved = ERRORS.resolve(_word_failure(failure), http, call)
     row = ROWS.get(failure.reason)
     usual = resolved.kind if row is not None and row.status == resolved.status else _KINDS.get(resolved.status)
     kind = failure.kind or (failure.code if isinstance(failure.code, str) else usual)
@@ -52,7 +53,7 @@ def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Repl
     if kind in ("ModelErrorException", "ModelStreamErrorException"):
         body |= {"originalStatusCode": 500}
     typed = "" if kind is None else f"x-amzn-errortype: {_HEADER.sub('', kind)}:{_NAMESPACE}\r\n"
-    lines = request_id_line(http, call) + typed + _retry_lines(failure)
+    lines = write_request_id(http, call) + typed + _write_retry_headers(failure)
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
@@ -60,16 +61,16 @@ _NAMESPACE = "http://internal.amazon.com/coral/com.amazon.bedrock/"
 _HEADER = re.compile(r"[^\w.#-]")
 
 
-def _retry_lines(failure: Failure) -> str:
-    """Return when to retry, for each client in the header that it reads."""
+def _write_retry_headers(failure: Failure) -> str:
+    """Return header lines with the time of a retry, for each client in the header that it reads."""
     wait = failure.retry_after
-    return (
-        "" if wait is None else f"{write_retry_lines(failure, in_ms=True)}x-amz-retry-after: {round(wait * 1000)}\r\n"
-    )
+    if wait is None:
+        return ""
+    return f"{write_retry_lines(failure, in_ms=True)}x-amz-retry-after: {round(wait * 1000)}\r\n"
 
 
-def _word(failure: Failure) -> Failure:
-    """Return the failure without OpenAI's words about the body, and as what a 404 means that a rule states."""
+def _word_failure(failure: Failure) -> Failure:
+    """Return the failure without OpenAI's words about the body; a 404 that a rule states means "not found" here."""
     failure = reword_unreadable(failure, "", "The content type must be application/json.")
     if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # a 400 here
         return failure.replace(reason="not_found")
@@ -82,7 +83,7 @@ def make_exception(failed: Reply, last: bytes) -> Frame:
     kind = headers.get("x-amzn-errortype", "").partition(":")[0]
     body = try_parse(failed.body.decode("utf-8", "replace"))
     message = str(body.get("message")) if isinstance(body, dict) else ""
-    if failed.frames is not None:  # a prompt that a filter blocks, which is no error before the stream
+    if failed.frames is not None:  # a blocked prompt, which is only an error once the stream has begun
         kind = VALIDATION
         message = MESSAGES["content_filter"]
     if (name := _EXCEPTIONS.get(kind)) is None:
@@ -112,19 +113,16 @@ def refuse(complaint: Complaint) -> Failure:
         return Failure("bad_parameter", complaint.message, param=complaint.where or None)
     if complaint.kind == "type":
         return Failure("bad_parameter", _word_type(complaint), kind=SERIALIZATION, param=complaint.where or None)
-    stated = "null" if complaint.kind == "missing" else f"'{clip(_write(complaint.got))}'"
+    got = complaint.got if isinstance(complaint.got, str) else compact(complaint.got)
+    stated = "null" if complaint.kind == "missing" else f"'{clip(got)}'"
     place = "".join(f".{step + 1}.member" if isinstance(step, int) else f".{clip(step)}" for step in complaint.path)
     why = f"failed to satisfy constraint: Member must {_word_constraint(complaint)}"
     message = f"1 validation error detected: Value {stated} at '{place.lstrip('.')}' {why}"
     return Failure("bad_parameter", message, param=complaint.where or None)
 
 
-def _write(value: Json) -> str:
-    return value if isinstance(value, str) else compact(value)
-
-
 def _word_type(complaint: Complaint) -> str:
-    """Return what AWS's reader of JSON says of a value of another type."""
+    """Return the words of AWS's reader of JSON about a value of another type."""
     if complaint.got is None:
         return f"NULL_VALUE cannot be converted to {_NAMES.get(complaint.expected[0], complaint.expected[0])}"
     if isinstance(complaint.got, dict | list):

@@ -13,7 +13,8 @@ from mockserver.dialects._parse import Body, Complaint, clip, read_body
 from mockserver.wire.bedrock_families import COMMAND, COMMAND_R, DEEPSEEK, LLAMA, MISTRAL, TITAN, TextFormat
 
 
-def malformed(why: str) -> Failure:
+def refuse_input(why: str) -> Failure:
+    """Return the Failure of a body that the schema of its model refuses."""
     return Failure("bad_parameter", f"Malformed input request: {why}, please reformat your input and try again.")
 
 
@@ -25,22 +26,22 @@ def refuse_malformed(complaint: Complaint) -> Failure:
     outer = "#" + "".join(f"/{clip(str(step))}" for step in path[:-1])
     match complaint.kind:
         case "missing":
-            return malformed(f"{outer}: required key [{clip(str(path[-1]))}] not found")
+            return refuse_input(f"{outer}: required key [{clip(str(path[-1]))}] not found")
         case "type":
             expected = _TYPES.get(complaint.expected[0], complaint.expected[0])
-            return malformed(f"{place}: expected type: {expected}, found: {_KINDS.get(type(got), 'Null')}")
+            return refuse_input(f"{place}: expected type: {expected}, found: {_KINDS.get(type(got), 'Null')}")
         case "value":
-            return malformed(f"{place}: {clip(str(got))} is not a valid enum value")
+            return refuse_input(f"{place}: {clip(str(got))} is not a valid enum value")
         case "short" | "long":
             word = "minimum" if complaint.kind == "short" else "maximum"
             if isinstance(got, list):
-                return malformed(f"{place}: expected {word} item count: {complaint.bound}, found: {len(got)}")
+                return refuse_input(f"{place}: expected {word} item count: {complaint.bound}, found: {len(got)}")
             size = len(got) if isinstance(got, str | dict) else 0
-            return malformed(f"{place}: expected {word[:3]}Length: {complaint.bound}, actual: {size}")
+            return refuse_input(f"{place}: expected {word[:3]}Length: {complaint.bound}, actual: {size}")
         case "below" | "above":
             side = "greater" if complaint.kind == "below" else "less"
-            return malformed(f"{place}: {clip(str(got), 40)} is not {side} or equal to {complaint.bound}")
-    return malformed(f"{place}: {complaint.message or 'invalid value'}")
+            return refuse_input(f"{place}: {clip(str(got), 40)} is not {side} or equal to {complaint.bound}")
+    return refuse_input(f"{place}: {complaint.message or 'invalid value'}")
 
 
 _TYPES = {
@@ -61,11 +62,12 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-class Prompted(Struct, frozen=True):
+class Prompted(Struct, frozen=True, kw_only=True):
     """A format whose prompt is a text.
 
-    `reads(model, body)`: whether requests to a model have it. `prompt` and `limit` are where the prompt and the most
-    tokens stand, `stops` where the stop sequences do.
+    `model` describes its requests, and `reads(model, body)` tells whether a request has this format. `prompt` is the
+    key of the prompt; `limit` and `stops` are the paths to the most tokens and to the stop sequences. `shown` is the
+    format of answers.
     """
 
     model: Model
@@ -76,6 +78,7 @@ class Prompted(Struct, frozen=True):
     stops: tuple[str, ...]
 
     def read(self, body: Body, validation: Validation) -> Body:
+        """Return the readable fields of a body. Raises Failure."""
         return read_body(self.model, body, refuse_malformed, validation).body
 
     def list_messages(self, body: Body) -> list[tuple[str, str]]:
@@ -87,10 +90,12 @@ class Prompted(Struct, frozen=True):
         return [*before, ("user", str(body.get(self.prompt, "")))]
 
     def find_limit(self, body: Body) -> int | None:
+        """Return the most tokens of an answer, if they are stated."""
         found = _look_up(body, self.limit)
         return int(found) if isinstance(found, int) else None
 
     def list_stops(self, body: Body) -> tuple[str, ...]:
+        """Return the stop sequences of a body."""
         found = _look_up(body, self.stops)
         return tuple(stop for stop in found if isinstance(stop, str)) if isinstance(found, list) else ()
 
@@ -128,8 +133,8 @@ _COMMAND_R = shape(
 )
 
 
-def _is_of(*names: str, key: str) -> Callable[[str, Body], bool]:
-    """Return whether a model has one of these words in its id, and no chat in its body."""
+def _match_names(*names: str, key: str) -> Callable[[str, Body], bool]:
+    """Return the `reads` of a format: the model has one of these words in its id, and the body is not a chat."""
 
     def reads(model: str, body: Body) -> bool:
         return any(name in model for name in names) and (key in body or "messages" not in body)
@@ -140,34 +145,51 @@ def _is_of(*names: str, key: str) -> Callable[[str, Body], bool]:
 # The first that reads a request: by the model's id, else by the key of the prompt.
 PROMPTED: Mapping[str, Prompted] = {
     "titan": Prompted(
-        Model(_TITAN),
-        lambda model, body: "titan" in model or ("inputText" in body and "nova" not in model),
-        TITAN,
-        "inputText",
-        ("textGenerationConfig", "maxTokenCount"),
-        ("textGenerationConfig", "stopSequences"),
+        model=Model(_TITAN),
+        reads=lambda model, body: "titan" in model or ("inputText" in body and "nova" not in model),
+        shown=TITAN,
+        prompt="inputText",
+        limit=("textGenerationConfig", "maxTokenCount"),
+        stops=("textGenerationConfig", "stopSequences"),
     ),
-    "llama": Prompted(Model(_LLAMA), _is_of("llama", key="prompt"), LLAMA, "prompt", ("max_gen_len",), ("stop",)),
+    "llama": Prompted(
+        model=Model(_LLAMA),
+        reads=_match_names("llama", key="prompt"),
+        shown=LLAMA,
+        prompt="prompt",
+        limit=("max_gen_len",),
+        stops=("stop",),
+    ),
     "command_r": Prompted(
-        Model(_COMMAND_R),
-        lambda model, body: "command-r" in model or ("message" in body and "messages" not in body),
-        COMMAND_R,
-        "message",
-        ("max_tokens",),
-        ("stop_sequences",),
+        model=Model(_COMMAND_R),
+        reads=lambda model, body: "command-r" in model or ("message" in body and "messages" not in body),
+        shown=COMMAND_R,
+        prompt="message",
+        limit=("max_tokens",),
+        stops=("stop_sequences",),
     ),
     "command": Prompted(
-        Model(_COMMAND), _is_of("cohere.command", key="prompt"), COMMAND, "prompt", ("max_tokens",), ("stop_sequences",)
+        model=Model(_COMMAND),
+        reads=_match_names("cohere.command", key="prompt"),
+        shown=COMMAND,
+        prompt="prompt",
+        limit=("max_tokens",),
+        stops=("stop_sequences",),
     ),
     "deepseek": Prompted(
-        Model(_MISTRAL), _is_of("deepseek.r1", key="prompt"), DEEPSEEK, "prompt", ("max_tokens",), ("stop",)
+        model=Model(_MISTRAL),
+        reads=_match_names("deepseek.r1", key="prompt"),
+        shown=DEEPSEEK,
+        prompt="prompt",
+        limit=("max_tokens",),
+        stops=("stop",),
     ),
     "mistral": Prompted(
-        Model(_MISTRAL),
-        lambda model, body: "prompt" in body or ("mistral." in model and "messages" not in body),
-        MISTRAL,
-        "prompt",
-        ("max_tokens",),
-        ("stop",),
+        model=Model(_MISTRAL),
+        reads=lambda model, body: "prompt" in body or ("mistral." in model and "messages" not in body),
+        shown=MISTRAL,
+        prompt="prompt",
+        limit=("max_tokens",),
+        stops=("stop",),
     ),
 }

@@ -1,4 +1,4 @@
-"""Guardrails: ApplyGuardrail, which is a moderation, and what InvokeModel tells of one that a request names.
+"""Guardrails: ApplyGuardrail, which is a moderation, and those that requests to InvokeModel name.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/guardrails-use.html
 """
@@ -15,7 +15,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import read_request
 from mockserver.dialects._reply import make_json_reply
-from mockserver.dialects.bedrock.errors import refuse, request_id_line
+from mockserver.dialects.bedrock.errors import refuse, write_request_id
 from mockserver.dialects.bedrock.models import GUARDRAIL, NAME
 from mockserver.kinds.moderations import Moderations
 from mockserver.wire.bedrock import BLOCKED, Guardrail, assess, make_guardrail_usage, write_guardrail_trace
@@ -35,7 +35,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(GUARDRAIL, http, refuse, validation)
     name = http.path_params.get("guardrail", "")
     texts = [held["text"] for block in body.get("content") or () if (held := block.get("text"))]
-    said = "\n".join(texts)
+    text = "\n".join(texts)
     return Call(
         dialect=NAME,
         operation="moderations",
@@ -43,14 +43,16 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         http=http,
         meaning={**body, "guardrail": name},
         raw=body,
-        messages=(Message("user", said),),
-        prompts=(Prompt(said),),
+        messages=(Message("user", text),),
+        prompts=(Prompt(text),),
     )
 
 
 def _render(call: Call, outcome: Moderations) -> Reply:
     result = outcome.results[0]
-    verdicts = [Verdict(category, "high", filtered=True) for category in _sort(result.flagged)]
+    # Each filter of a guardrail that these categories belong to, once.
+    filters = dict.fromkeys(_FILTERS.get(name.partition("/")[0], "self_harm") for name in sorted(result.flagged))
+    verdicts = [Verdict(category, "high", filtered=True) for category in filters]
     size = len(call.last_user)
     whole = call.raw.get("outputScope") == "FULL"
     body: dict[str, Json] = {
@@ -61,15 +63,10 @@ def _render(call: Call, outcome: Moderations) -> Reply:
         "outputs": [{"text": BLOCKED}] if verdicts else [],
         "usage": make_guardrail_usage(max(1, -(-size // 1000))),
     }
-    return make_json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
-def _sort(flagged: frozenset[str]) -> list[str]:
-    """Return the categories of guardrails that these are, each once."""
-    return [*dict.fromkeys(_CATEGORIES.get(name.partition("/")[0], "self_harm") for name in sorted(flagged))]
-
-
-_CATEGORIES: Mapping[str, str] = {
+_FILTERS: Mapping[str, str] = {
     "harassment": "harassment",
     "hate": "hate",
     "sexual": "sexual",
@@ -91,26 +88,26 @@ def find_guardrail(http: HttpRequest) -> Guardrail | None:
     )
 
 
-def block(answer: Answer) -> Answer:
-    """Return what is shown of an answer: for one that was filtered, the guardrail's message, which ends as any text."""
+def replace_blocked(answer: Answer) -> Answer:
+    """Return an answer; one that was filtered has the guardrail's message as its text, and ends like any other."""
     choice = answer.choices[0]
     if choice.finish != "content_filter":
         return answer
     return replace(answer, choices=(replace(choice, parts=(Text(BLOCKED),), finish="stop", safety=()),))
 
 
-def tell_action(answer: Answer) -> dict[str, Json]:
-    """Return what each object that is sent tells of the guardrail."""
+def show_action(answer: Answer) -> dict[str, Json]:
+    """Return the key about the guardrail that each object of an answer has."""
     intervened = answer.choices[0].finish == "content_filter"
     return {"amazon-bedrock-guardrailAction": "INTERVENED" if intervened else "NONE"}
 
 
-def tell_trace(guardrail: Guardrail, answer: Answer) -> dict[str, Json]:
-    """Return what the guardrail found, if that was asked for."""
+def show_trace(guardrail: Guardrail, answer: Answer) -> dict[str, Json]:
+    """Return the key with what the guardrail found; none if the request does not ask for it."""
     if not guardrail.traces:
         return {}
     found = write_guardrail_trace(guardrail, answer.choices[0].safety, answer.prompt_safety)
     reason = {"actionReason": found["actionReason"]} if "actionReason" in found else {}
     outputs = found.get("outputAssessments")
-    told = {"outputs": [{guardrail.name: outputs[guardrail.name][0]}]} if outputs else {}
-    return {"amazon-bedrock-trace": {"guardrail": {**reason, "input": found["inputAssessment"], **told}}}
+    output = {"outputs": [{guardrail.name: outputs[guardrail.name][0]}]} if outputs else {}
+    return {"amazon-bedrock-trace": {"guardrail": {**reason, "input": found["inputAssessment"], **output}}}

@@ -1,7 +1,7 @@
-"""InvokeModel: a body in the format of the model's family, and an answer in the same."""
+"""InvokeModel: bodies and answers in the format of the model's family."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,12 +20,12 @@ from mockserver.dialects._reply import answer_reply, make_json_reply, merge_head
 from mockserver.dialects.anthropic.answers import prepare_message
 from mockserver.dialects.bedrock.claude import check_claude, is_completion, name_shortly, parse_claude
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
-from mockserver.dialects.bedrock.errors import refuse, request_id_line
-from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, malformed
-from mockserver.dialects.bedrock.guardrails import block, find_guardrail, tell_action, tell_trace
+from mockserver.dialects.bedrock.errors import refuse, write_request_id
+from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, refuse_input
+from mockserver.dialects.bedrock.guardrails import find_guardrail, replace_blocked, show_action, show_trace
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude, is_profile
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
-from mockserver.dialects.bedrock.request import FINISHES, converse_options, make_converse_call, model_of
+from mockserver.dialects.bedrock.request import FINISHES, make_converse_call, make_converse_options, read_model
 from mockserver.dialects.bedrock.rerank import parse_ranking, reads_ranking, render_ranking
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
@@ -40,19 +40,24 @@ from mockserver.wire.chat import ChatLayout
 from mockserver.wire.renderer import Renderer
 
 
-class Family(Struct, frozen=True):
-    """A family of models: how it reads a request and renders an answer.
+class Prepared(NamedTuple):
+    """An answer as a renderer gets it, and the renderer's options."""
 
-    `prepare(call, answer)` returns what is shown of the answer, and the renderer's options.
-    """
+    answer: Answer
+    options: Any = None
+
+
+class Family(Struct, frozen=True, kw_only=True):
+    """A family of models: how it reads a request, and renders an answer that `prepare(call, answer)` has changed."""
 
     parse: Callable[[HttpRequest, Body, Validation], Call]
     renderer: Renderer[Any]
-    prepare: Callable[[Call, Answer], tuple[Answer, Any]] = lambda call, answer: (answer, None)
+    prepare: Callable[[Call, Answer], tuple[Answer, Any]] = lambda call, answer: Prepared(answer)
 
 
 def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
-    model = model_of(http)
+    """Return the Call of a request in the format of its model's family. Raises Failure."""
+    model = read_model(http)
     if is_claude(model) and not is_profile(model):  # of a profile, only the body shows the model
         return parse_claude(http, validation)
     return parse_body(http, read_table(http.body), validation)
@@ -60,45 +65,47 @@ def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
 
 def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a body in the format of its model's family. Raises Failure."""
-    model = model_of(http)
+    model = read_model(http)
     embedder = next((each for each in EMBEDDERS if each.reads(model, body)), None)
     if embedder is not None:
         if http.path.endswith("-stream"):
             raise Failure("bad_parameter", "The model is unsupported for streaming.")
-        return parse_embeddings(http, body, embedder, validation)
+        return parse_embeddings(http, body, embedder=embedder, validation=validation)
     if reads_ranking(model, body):
         return parse_ranking(http, body, validation)
     family = _find_family(model, body)
     if family is None:
-        raise malformed("#: required key [messages] not found")
+        raise refuse_input("#: required key [messages] not found")
     call = family.parse(http, body, validation)
     stream = http.path.endswith("-stream")
     return call if call.stream == stream else replace(call, stream=stream)
 
 
 def check_history(call: Call, validation: Validation) -> Iterable[HistoryProblem]:
+    """Return the problems of the history in a request, which only families with chats have."""
     is_chat = call.operation == "chat" and _find_family(call.model, call.raw) is _CLAUDE
     return check_claude(call, validation) if is_chat else ()
 
 
 def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
+    """Return the reply in the format of the model's family."""
     if isinstance(outcome, Ranking):
         return render_ranking(call, outcome)
     if isinstance(outcome, Embeddings):
         return render_embeddings(call, outcome)
     family = _find_family(call.model, call.raw) or _CLAUDE
-    lines = request_id_line(call.http, call) + (_STREAM_LINES if call.stream else _count_lines(outcome.usage))
+    lines = write_request_id(call.http, call) + (_STREAM_LINES if call.stream else _count_lines(outcome.usage))
     guardrail = find_guardrail(call.http)
     if guardrail is None:
         shown, options = family.prepare(call, outcome)
         return answer_reply(shown, family.renderer, options, lines, stream=call.stream, stream_lines="")
-    shown, options = family.prepare(call, block(outcome))
-    told = tell_action(outcome)
-    trace = tell_trace(guardrail, outcome)
+    shown, options = family.prepare(call, replace_blocked(outcome))
+    action = show_action(outcome)
+    trace = show_trace(guardrail, outcome)
     if call.stream:
-        chunks = _add_keys(family.renderer.frames(shown, options), told, trace)
+        chunks = _add_keys(family.renderer.render_frames(shown, options), to_each=action, to_last=trace)
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=chunks)
-    body = {**family.renderer.body(shown, options), **told, **trace}
+    body = {**family.renderer.render_body(shown, options), **action, **trace}
     return make_json_reply(200, body, lines, outcome.headers, tokens=outcome.weight)
 
 
@@ -118,7 +125,7 @@ def _count_lines(usage: Usage) -> str:
     return lines
 
 
-def _add_keys(chunks: Iterable[Frame], to_each: Body, to_last: Body) -> Iterator[Frame]:
+def _add_keys(chunks: Iterable[Frame], *, to_each: Body, to_last: Body) -> Iterator[Frame]:
     """Yield the chunks of a stream with more keys."""
     for chunk in chunks:
         more = {**to_each, **to_last} if chunk.part == "end" else to_each
@@ -132,19 +139,20 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
         body = {**body, "inferenceConfig": {**limits, "maxTokens": limits["max_new_tokens"]}}
     read = read_body(CONVERSE, body, refuse, validation).body
     call = make_converse_call(http, read, validation)
-    return replace(call, meaning={**_table(call.meaning), "invoked": True})  # its answer is not the one of Converse
+    # "invoked", as its answer is not the one of Converse.
+    return replace(call, meaning={**_read_table(call.meaning), "invoked": True})
 
 
 def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a chat as OpenAI has it, which models of several vendors take."""
-    asked = {"model": model_of(http), **body}
+    asked = {"model": read_model(http), **body}
     read, chat = read_body(CHAT, asked, refuse, validation)
     call = make_chat_call(http, read, chat, dialect=NAME)
-    meaning = {**_table(call.meaning), "model": model_of(http)}
-    return replace(call, model=model_of(http), finishes=FINISHES, meaning=meaning)
+    meaning = {**_read_table(call.meaning), "model": read_model(http)}
+    return replace(call, model=read_model(http), finishes=FINISHES, meaning=meaning)
 
 
-def _table(value: Json) -> Mapping[str, Json]:
+def _read_table(value: Json) -> Mapping[str, Json]:
     return value if type(value) is dict else {}
 
 
@@ -154,7 +162,7 @@ def _make_prompted(form: Prompted) -> Family:
     def parse(http: HttpRequest, body: Body, validation: Validation) -> Call:
         read = form.read(body, validation)
         messages = form.list_messages(read)
-        model = model_of(http)
+        model = read_model(http)
         return Call(
             dialect=NAME,
             operation="chat",
@@ -168,7 +176,7 @@ def _make_prompted(form: Prompted) -> Family:
             options=Options(max_tokens=form.find_limit(read), stop=form.list_stops(read), lenient_schema=True),
         )
 
-    return Family(parse, TextFormatRenderer(form.shown))
+    return Family(parse=parse, renderer=TextFormatRenderer(form.shown))
 
 
 _CHAT_LAYOUT = ChatLayout(
@@ -182,14 +190,26 @@ _CLAUDE = Family(
     renderer=ClaudeRenderer(),
     prepare=lambda call, answer: prepare_message(call, name_shortly(call, answer)),
 )
-_CLAUDE_TEXT = Family(_CLAUDE.parse, CompletionRenderer(), lambda call, answer: (name_shortly(call, answer), None))
-_NOVA = Family(_parse_nova, NovaRenderer(), lambda call, answer: (answer, converse_options(call)))
-_CHAT = Family(_parse_chat, ChatChunkRenderer(_CHAT_LAYOUT), lambda call, answer: (answer, call.options))
+_CLAUDE_TEXT = Family(
+    parse=_CLAUDE.parse,
+    renderer=CompletionRenderer(),
+    prepare=lambda call, answer: Prepared(name_shortly(call, answer)),
+)
+_NOVA = Family(
+    parse=_parse_nova,
+    renderer=NovaRenderer(),
+    prepare=lambda call, answer: Prepared(answer, make_converse_options(call)),
+)
+_CHAT = Family(
+    parse=_parse_chat,
+    renderer=ChatChunkRenderer(_CHAT_LAYOUT),
+    prepare=lambda call, answer: Prepared(answer, call.options),
+)
 _PROMPTED = {name: _make_prompted(form) for name, form in PROMPTED.items()}
 
 
 def _find_family(model: str, body: Body) -> Family | None:
-    """Return the family of a model: by its vendor, else by the keys of the body; None if neither says it."""
+    """Return the family of a model: by its vendor, else by the keys of the body; None if neither is known."""
     base = find_base_model(model)
     if is_claude(base) or "anthropic_version" in body:
         return _CLAUDE_TEXT if is_completion(body) else _CLAUDE

@@ -28,7 +28,7 @@ NAME = "bedrock"
 
 
 def union_of(**members: Type) -> dict[str, Any]:
-    """Return a table of which exactly one member may be there."""
+    """Return an object that has exactly one of these members; that it has one is checked later."""
     return shape(**{name: optional(kind) for name, kind in members.items()})
 
 
@@ -160,7 +160,7 @@ def _read_turn(given: Json) -> Json:
 
 
 def read_blocks(given: Json) -> list[Json]:
-    """Return blocks, of which a text is one; those of other formats that have a text are that."""
+    """Return blocks; a text becomes one, and so does the text of a block in another format."""
     if isinstance(given, str):
         return [{"text": given}]
     return [_read_block(block) for block in read_list(given)]
@@ -184,7 +184,7 @@ GUARDRAIL = Model(GuardrailBody)
 
 @remember(256)
 def find_base_model(name: str) -> str:
-    """Return the id of the model without what leads to it: an ARN, a geography, and its version behind it.
+    """Return the id of the model without the ARN or geography before it, and without its version.
 
     `arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0` and
     `us.anthropic.claude-3-haiku-20240307-v1:0` are both `anthropic.claude-3-haiku-20240307`.
@@ -193,20 +193,21 @@ def find_base_model(name: str) -> str:
 
 
 def find_vendor(name: str) -> str:
-    """Return who made a model, if its id says it: `anthropic`, `amazon`, `meta`; else nothing."""
+    """Return the vendor of a model, such as `anthropic`, `amazon` or `meta`; an empty text if its id names none."""
     vendor, dot, _ = find_base_model(name).partition(".")
     return vendor if dot else ""
 
 
 def is_claude(name: str) -> bool:
-    """Return whether a model is one of Anthropic's; the profile of an application leads to one here."""
+    """Return whether a model is one of Anthropic's; the profile of an application always stands for one."""
     return "claude" in name or find_vendor(name) == "anthropic" or is_profile(name)
 
 
 def is_profile(name: str) -> bool:
+    """Return whether a name is the ARN of an application's inference profile."""
     return ":application-inference-profile/" in name
 
 
 _GEOGRAPHY = re.compile(r"^(?:us|eu|ap|apac|jp|au|ca|sa|me|af|us-gov|global)\.(?=[a-z0-9-]+\.)")
-# A version without a number of its own is one only behind other numbers: `claude-v2` is the name of a model.
+# A version without a second number counts only behind other numbers: `claude-v2` is the name of a model.
 _VERSION = re.compile(r"(?:-v\d+:\d+|(?<=\d)-v\d+|(?<=\d):\d+|:\d+)(?::\d+k)?$")

@@ -9,8 +9,8 @@ from mockserver.dialects._replay import IF_OFF, UNLESS_LIVE, Problems, ReplayRul
 from mockserver.dialects.bedrock import checks
 
 
-def _report(find: Callable[[Body], checks.Problems], keep: str) -> Callable[[Call, Body], Problems]:
-    """Return the check of a rule, with what a client has to keep."""
+def _make_check(find: Callable[[Body], checks.Problems], keep: str) -> Callable[[Call, Body], Problems]:
+    """Return the check of a rule; `keep` tells what a client has to do."""
 
     def check(call: Call, body: Body) -> Problems:
         for place, message in find(body):
@@ -30,8 +30,8 @@ _MERGE = "join neighbouring messages of one role"
 _OFFER = "send the `toolConfig` of the conversation with each request"
 HISTORY = make_history_check(
     _read_history,
-    ReplayRule(_report(checks.find_unanswered, _ANSWER), modes=IF_OFF),
-    ReplayRule(_report(checks.find_excess, _ANSWER), modes=IF_OFF),
-    ReplayRule(_report(checks.find_undefined, _OFFER), modes=IF_OFF),
-    ReplayRule(_report(checks.find_repeated, _MERGE), modes=UNLESS_LIVE),
+    ReplayRule(_make_check(checks.find_unanswered, _ANSWER), modes=IF_OFF),
+    ReplayRule(_make_check(checks.find_excess, _ANSWER), modes=IF_OFF),
+    ReplayRule(_make_check(checks.find_undefined, _OFFER), modes=IF_OFF),
+    ReplayRule(_make_check(checks.find_repeated, _MERGE), modes=UNLESS_LIVE),
 )

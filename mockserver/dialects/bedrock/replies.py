@@ -9,9 +9,9 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Text, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects._reply import answer_reply, make_json_reply
-from mockserver.dialects.bedrock.errors import fail_plainly, request_id_line
+from mockserver.dialects.bedrock.errors import fail_plainly, write_request_id
 from mockserver.dialects.bedrock.models import find_base_model, find_vendor
-from mockserver.dialects.bedrock.request import converse_options
+from mockserver.dialects.bedrock.request import make_converse_options
 from mockserver.wire.bedrock import BLOCKED, FILTERED, ConverseRenderer, replace_filtered
 
 STREAM_TYPE = f"content-type: {MEDIA_TYPE}\r\n"
@@ -19,15 +19,17 @@ _CONVERSE = ConverseRenderer()
 
 
 def render_converse(call: Call, outcome: Answer) -> Reply:
-    options = converse_options(call)
+    """Return the reply of Converse, or the stream of its events."""
+    options = make_converse_options(call)
     if options.guardrail is not None:
         outcome = replace_filtered(outcome, options)
-    own = request_id_line(call.http, call)
+    own = write_request_id(call.http, call)
     return answer_reply(outcome, _CONVERSE, options, own, stream=call.stream, stream_lines=STREAM_TYPE)
 
 
 def render_count(call: Call, stored: Stored) -> Reply:
-    return make_json_reply(200, {"inputTokens": stored.answer.usage.prompt}, request_id_line(call.http, call))
+    """Return the reply with the tokens of a prompt."""
+    return make_json_reply(200, {"inputTokens": stored.answer.usage.prompt}, write_request_id(call.http, call))
 
 
 Render = Callable[[Call, Answer], Reply]
@@ -47,19 +49,22 @@ def make_fail(render: Mapping[str, Render]) -> Callable[[HttpRequest, Failure, C
 
 
 def _make_blocked(call: Call, failure: Failure) -> Answer:
-    """Return the answer to a prompt that a filter blocks: no error, but a message in place of the answer."""
+    """Return the answer to a prompt that a filter blocks: not an error, but a message in place of the answer."""
     named = bool((call.raw.get("guardrailConfig") or {}).get("guardrailIdentifier"))
     choice = Choice((Text(BLOCKED if named else FILTERED),), "content_filter")
     safety = failure.details.get("safety", ())
     usage = Usage(call.prompt_tokens)
     name = f"{call.ids.prefix}{call.fingerprint[: call.ids.length]}"
-    return Answer(name, FROZEN_AT, call.model, (choice,), usage, prompt_safety=safety, headers=failure.headers)
+    return Answer(
+        name, FROZEN_AT, model=call.model, choices=(choice,), usage=usage, prompt_safety=safety, headers=failure.headers
+    )
 
 
 # Models and inference profiles.
 
 
 def render_models(call: Call, outcome: Models) -> Reply:
+    """Return the reply with a model, or with the models that a query selects."""
     query = call.http.query
     listed = [_describe(name) for name in outcome.names]
     if call.operation == "model":
@@ -68,7 +73,7 @@ def render_models(call: Call, outcome: Models) -> Reply:
         wanted = {"providerName": query.get("byProvider"), "outputModalities": query.get("byOutputModality")}
         shown = [each for each in listed if all(_has(each[key], value) for key, value in wanted.items())]
         body = {"modelSummaries": shown}
-    return make_json_reply(200, body, request_id_line(call.http, call))
+    return make_json_reply(200, body, write_request_id(call.http, call))
 
 
 def _has(value: Json, wanted: str | None) -> bool:
@@ -101,12 +106,13 @@ _VENDORS = {"openai": "OpenAI", "mistral": "Mistral AI", "ai21": "AI21 Labs", "d
 
 
 def render_profiles(call: Call, outcome: Models) -> Reply:
+    """Return the reply with an inference profile, or with all of a type."""
     if call.operation == "model":
-        return make_json_reply(200, _describe_profile(outcome.names[0]), request_id_line(call.http, call))
+        return make_json_reply(200, _describe_profile(outcome.names[0]), write_request_id(call.http, call))
     kind = call.http.query.get("type", call.http.query.get("typeEquals", "SYSTEM_DEFINED"))
     names = [name for name in outcome.names if kind == "SYSTEM_DEFINED" and "embed" not in name]
     profiles = [_describe_profile(name if _is_profile(name) else f"us.{name}") for name in names]
-    return make_json_reply(200, {"inferenceProfileSummaries": profiles}, request_id_line(call.http, call))
+    return make_json_reply(200, {"inferenceProfileSummaries": profiles}, write_request_id(call.http, call))
 
 
 def _is_profile(name: str) -> bool:
@@ -114,7 +120,7 @@ def _is_profile(name: str) -> bool:
 
 
 def _describe_profile(name: str) -> dict[str, Json]:
-    """Return a profile; one of an application says nothing of its model, which is a Claude here."""
+    """Return a profile; the name of an application's does not tell its model, which is a Claude here."""
     own = ":application-inference-profile/" in name
     base = _USUAL_CLAUDE if own or not find_vendor(name) else name.rpartition("/")[2].partition(".")[2]
     arn = name if name.startswith("arn:") else f"{_PROFILE_ARN}{name}"

@@ -32,17 +32,19 @@ FINISHES = frozenset(
 
 
 def parse_converse(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a request to Converse. Raises Failure."""
     body, _ = read_request(CONVERSE, http, refuse, validation)
     return make_converse_call(http, body, validation)
 
 
-def model_of(http: HttpRequest) -> str:
+def read_model(http: HttpRequest) -> str:
+    """Return the model's id or ARN in the path."""
     return http.path_params.get("model", "")
 
 
 def make_converse_call(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a body that has the right types. Raises Failure as Bedrock refuses it."""
-    model = model_of(http)
+    model = read_model(http)
     plain = _read_plain_messages(body)
     is_plain = plain is not None
     if validation is not Validation.OFF:
@@ -69,8 +71,8 @@ def make_converse_call(http: HttpRequest, body: Body, validation: Validation) ->
     )
 
 
-def converse_options(call: Call) -> ConverseOptions:
-    """Return what a request contributes to its answer."""
+def make_converse_options(call: Call) -> ConverseOptions:
+    """Return the fields of a request that its answer depends on."""
     raw = call.raw
     if type(call.messages) is PlainMessages and _SHOWN.isdisjoint(raw):
         return _SIGNED if is_claude(call.model) else _UNSIGNED
@@ -78,10 +80,10 @@ def converse_options(call: Call) -> ConverseOptions:
     named = guardrail.get("guardrailIdentifier")
     paths = raw.get("additionalModelResponseFieldPaths") or ()
     return ConverseOptions(
-        thoughts=_thinking(raw).get("display") != "omitted",
+        thoughts=_find_thinking(raw).get("display") != "omitted",
         signs=is_claude(call.model),
         tells_stop=any(path in ("/delta/stop_sequence", "/stop_sequence") for path in paths),
-        caches=_caches(raw),
+        caches=_marks_cache(raw),
         echoed={key: raw[key] for key in ("performanceConfig", "serviceTier") if raw.get(key)},
         guardrail=Guardrail(named, str(guardrail.get("trace", "")).startswith("enabled")) if named else None,
     )
@@ -101,7 +103,8 @@ _SIGNED = ConverseOptions()
 _UNSIGNED = ConverseOptions(signs=False)
 
 
-def _caches(body: Body) -> bool:
+def _marks_cache(body: Body) -> bool:
+    """Return whether a request marks what to cache."""
     blocks: list[Body] = [*(body.get("system") or ()), *((body.get("toolConfig") or {}).get("tools") or ())]
     return any("cachePoint" in block for block in blocks) or any(
         "cachePoint" in block for message in body.get("messages") or () for block in message.get("content") or ()
@@ -134,7 +137,7 @@ def _is_only_text(block: Body) -> bool:
 
 
 def _list_messages(body: Body) -> Iterator[Message]:
-    if system := [text for block in body.get("system") or () if (text := _text_of(block)) is not None]:
+    if system := [text for block in body.get("system") or () if (text := _find_text(block)) is not None]:
         yield Message("system", "\n".join(system))
     for message in body.get("messages") or ():
         yield from _split_turn(message["role"], message["content"])
@@ -156,7 +159,7 @@ def _split_turn(role: str, content: Sequence[Body]) -> Iterator[Message]:
             case {"reasoningContent": dict()} | {"cachePoint": dict()}:
                 pass
             case _:
-                if (text := _text_of(block)) is not None:
+                if (text := _find_text(block)) is not None:
                     texts.append(text)
                 else:
                     others += _list_parts(block)
@@ -164,8 +167,8 @@ def _split_turn(role: str, content: Sequence[Body]) -> Iterator[Message]:
         yield Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))
 
 
-def _text_of(block: Body) -> str | None:
-    """Return the text of a block, if it is one."""
+def _find_text(block: Body) -> str | None:
+    """Return the text of a block; None for media and tools."""
     match block:
         case {"text": str(text)} | {"guardContent": {"text": {"text": str(text)}}}:
             return text
@@ -180,7 +183,7 @@ def _read_result(result: Body) -> Message:
     for block in result["content"]:
         if block.get("json") is not None:
             texts.append(compact(block["json"]))
-        elif (text := _text_of(block)) is not None:
+        elif (text := _find_text(block)) is not None:
             texts.append(text)
         else:
             parts += _list_parts(block)
@@ -202,16 +205,13 @@ def _list_parts(block: Body) -> Iterator[Body]:
             case "audio" if data is not None:
                 yield {"type": "input_audio", "input_audio": {"data": data, "format": form}}
             case "document" | "video" | "audio":
-                yield {"type": "file", "file": {**_name_file(held), **_find_file(kind, form, source, place)}}
+                named = {"filename": held["name"]} if held.get("name") else {}
+                yield {"type": "file", "file": {**named, **_find_file(kind, form, source=source, place=place)}}
             case _:
                 yield {"type": kind, **held}
 
 
-def _name_file(held: Body) -> Body:
-    return {"filename": held["name"]} if held.get("name") else {}
-
-
-def _find_file(kind: str, form: str, source: Body, place: str | None) -> Body:
+def _find_file(kind: str, form: str, *, source: Body, place: str | None) -> Body:
     if place is not None:
         return {"file_url": place}
     if source.get("text") is not None or source.get("content") is not None:
@@ -259,28 +259,32 @@ def _read_options(body: Body, messages: Sequence[Message], model: str) -> Option
     )
 
 
-def _extra(body: Body, *path: str) -> Any:
-    """Return a value among the fields for the model; None if it is not there."""
+def _find_extra(body: Body, *path: str) -> Any:
+    """Return the value at a path of `additionalModelRequestFields`; None if there is no such value."""
     found: Json = body.get("additionalModelRequestFields")
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
     return found
 
 
-def _thinking(body: Body) -> Body:
+def _find_thinking(body: Body) -> Body:
     for key in ("thinking", "reasoning_config", "reasoningConfig"):
-        if isinstance(found := _extra(body, key), Mapping):
+        if isinstance(found := _find_extra(body, key), Mapping):
             return found
     return {}
 
 
 def _find_effort(body: Body) -> str | None:
-    thinking = _thinking(body)
+    thinking = _find_thinking(body)
     config = body.get("outputConfig") or {}
     if thinking.get("type") in ("enabled", "adaptive"):
-        stated = (config.get("effort"), _extra(body, "output_config", "effort"), thinking.get("maxReasoningEffort"))
+        stated = (
+            config.get("effort"),
+            _find_extra(body, "output_config", "effort"),
+            thinking.get("maxReasoningEffort"),
+        )
         return next((effort for effort in stated if isinstance(effort, str)), "medium")
-    effort = _extra(body, "reasoning_effort")
+    effort = _find_extra(body, "reasoning_effort")
     return effort if isinstance(effort, str) else None
 
 
@@ -291,7 +295,7 @@ def _find_schema(body: Body) -> Json:
     if isinstance(held.get("schema"), str):
         schema = try_parse(held["schema"])
         return schema if isinstance(schema, Mapping) else {"type": "object"}
-    schema = _extra(body, "output_config", "format", "schema")
+    schema = _find_extra(body, "output_config", "format", "schema")
     return schema if isinstance(schema, Mapping) else None
 
 
@@ -326,17 +330,17 @@ def _simplify(blocks: Iterable[Body], ordinals: dict[str, str]) -> Iterator[Json
             case {"cachePoint": dict()}:
                 continue
             case {"toolUse": dict(held), **rest} if not rest:
-                yield {"toolUse": {**held, "toolUseId": _count(held, ordinals)}}
+                yield {"toolUse": {**held, "toolUseId": _find_ordinal(held, ordinals)}}
             case {"toolResult": dict(held), **rest} if not rest:
-                yield {"toolResult": {**held, "toolUseId": _count(held, ordinals)}}
+                yield {"toolResult": {**held, "toolUseId": _find_ordinal(held, ordinals)}}
             case {"reasoningContent": {"reasoningText": dict(held)}}:
                 yield {"reasoningContent": {"reasoningText": {"text": held.get("text")}}}
             case _:
                 yield block
 
 
-def _count(held: Body, ordinals: dict[str, str]) -> str:
-    """Return the number of an id: clients repeat what an answer made up."""
+def _find_ordinal(held: Body, ordinals: dict[str, str]) -> str:
+    """Return the ordinal of an id in place of it: clients repeat ids that an answer has drawn."""
     return ordinals.setdefault(str(held.get("toolUseId")), f"#{len(ordinals)}")
 
 

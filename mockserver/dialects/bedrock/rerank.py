@@ -12,7 +12,7 @@ from mockserver.dialects._parse import Body, read_body, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects._rerank import list_ranked, show_ranked
 from mockserver.dialects.bedrock.checks import refuse as refuse_text
-from mockserver.dialects.bedrock.errors import refuse, request_id_line
+from mockserver.dialects.bedrock.errors import refuse, write_request_id
 from mockserver.dialects.bedrock.formats import refuse_malformed
 from mockserver.dialects.bedrock.models import NAME
 from mockserver.kinds.rerank import RankedDocument, Ranking
@@ -78,7 +78,7 @@ def _make_call(
 
 def _render(call: Call, outcome: Ranking) -> Reply:
     body = {"results": list_ranked(outcome, _show, None)}
-    return make_json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 def _show(ranked: RankedDocument) -> dict[str, Json]:
@@ -91,6 +91,7 @@ def reads_ranking(model: str, body: Body) -> bool:
 
 
 def parse_ranking(http: HttpRequest, body: Body, validation: Validation) -> Call:
+    """Return the Call of a body in Cohere's format. Raises Failure."""
     read = read_body(_COHERE, body, refuse_malformed, validation).body
     documents = [each if isinstance(each, str) else _read_table(each) for each in read["documents"]]
     model = http.path_params.get("model", "")
@@ -103,8 +104,9 @@ def _read_table(document: Json) -> str:
 
 
 def render_ranking(call: Call, outcome: Ranking) -> Reply:
+    """Return the reply in Cohere's format."""
     body = {"results": list_ranked(outcome, show_ranked, None)}
-    lines = f"{request_id_line(call.http, call)}x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\n"
+    lines = f"{write_request_id(call.http, call)}x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\n"
     return make_json_reply(200, body, lines, outcome.headers)
 
 

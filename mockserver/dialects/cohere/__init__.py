@@ -1,14 +1,14 @@
 """Cohere: chat, embed and rerank, in v2 and v1 (https://docs.cohere.com/reference/about)."""
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import Reply
 from mockserver.core.plan import Answer
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import make_embed_operations
-from mockserver.dialects.cohere.errors import fail, header_lines, list_rate_limit_headers, make_error_event
+from mockserver.dialects.cohere.errors import fail, list_rate_limit_headers, make_error_event, write_header_lines
 from mockserver.dialects.cohere.models import make_model_operations
 from mockserver.dialects.cohere.old_chat import LINES_TYPE, make_old_chat_operations
 from mockserver.dialects.cohere.request import parse_chat
@@ -22,15 +22,11 @@ _LINE_RENDERER = CohereLineRenderer()
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
     options = CohereOptions(thinking=call.options.effort is not None)
-    own = header_lines(call.http, call)
-    if call.stream and _wants_lines(call.http):
+    own = write_header_lines(call.http, call)
+    # LiteLLM takes no server-sent events: it reads a line of JSON for each event.
+    if call.stream and call.http.header_values.get(b"accept") == b"application/json":
         return answer_reply(outcome, _LINE_RENDERER, options, own, stream=True, stream_lines=LINES_TYPE)
     return answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
-
-
-def _wants_lines(http: HttpRequest) -> bool:
-    """Return whether a client takes no server-sent events: LiteLLM asks so, and reads a line of JSON for each event."""
-    return http.header_values.get(b"accept") == b"application/json"
 
 
 _MODELS = (

@@ -22,7 +22,7 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import make_json_reply, make_request_uuid
 from mockserver.dialects.cohere.bodies import EMBED, NAME, OLD_EMBED
-from mockserver.dialects.cohere.errors import header_lines, make_refuse
+from mockserver.dialects.cohere.errors import make_refuse, write_header_lines
 from mockserver.kinds.embeddings import Embeddings
 
 USUAL_MODEL = "embed-english-v2.0"  # of v1
@@ -115,7 +115,7 @@ def _render(call: Call, outcome: Embeddings, *, version: str) -> Reply:
         "meta": {"api_version": {"version": version}, "billed_units": billed},
         "response_type": "embeddings_by_type" if types else "embeddings_floats",
     }
-    return make_json_reply(200, body, header_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
 
 
 def _describe_image(url: str) -> Body | None:

@@ -33,11 +33,11 @@ from mockserver.dialects._reply import make_json_reply, make_request_hex, make_r
 from mockserver.wire.cohere import break_off
 from mockserver.wire.cohere_v1 import break_off_line
 
-NOTHING_SAID = "message must be at least 1 token long or tool results must be specified."
+EMPTY_MESSAGE = "message must be at least 1 token long or tool results must be specified."
 
 
 def make_refuse(page: str) -> Refuse:
-    """Return what words complaints for an endpoint, whose page of the reference messages point to."""
+    """Return the function that words complaints for an endpoint; `page` is its page of Cohere's reference."""
 
     def refuse(complaint: Complaint) -> Failure:
         return Failure("bad_parameter", message=_word_complaint(complaint, page), param=complaint.where or None)
@@ -57,7 +57,7 @@ def _word_complaint(complaint: Complaint, page: str) -> str:
             return f"unknown field: parameter '{where}' is not a valid field."
         case "type":
             got = _GOT.get(name_json_type(complaint.got), "null")
-            wanted = _word_types(complaint)
+            wanted = " or ".join([_WANTED.get(each, each) for each in complaint.expected])
             usage = f"For proper usage, please refer to https://docs.cohere.com/{page}"
             return f"invalid type: parameter '{where}' is of type {got} but should be of type {wanted}. {usage}"
         case "value":
@@ -71,10 +71,6 @@ def _word_complaint(complaint: Complaint, page: str) -> str:
             count = len(complaint.got)
             return f"invalid request: total number of {where} must be at most {bound} - received {count}."
     return f"invalid request: {where} has an invalid format."
-
-
-def _word_types(complaint: Complaint) -> str:
-    return " or ".join([_WANTED.get(each, each) for each in complaint.expected])
 
 
 _GOT = {
@@ -95,17 +91,20 @@ _WANTED = {
 }
 
 
-def header_lines(http: HttpRequest, call: Call | None) -> str:
+def write_header_lines(http: HttpRequest, call: Call | None) -> str:
+    """Return the header lines of all replies."""
     return f"x-debug-trace-id: {make_request_hex(http, call)}\r\n"
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    words = "invalid json syntax: ", "invalid request: the content type must be application/json."
-    resolved = ERRORS.resolve(reword_unreadable(failure, *words), http, call)
-    stated = {"type": failure.kind, "code": failure.code}  # Cohere has neither; a rule may state them
+    failure = reword_unreadable(
+        failure, "invalid json syntax: ", "invalid request: the content type must be application/json."
+    )
+    resolved = ERRORS.resolve(failure, http, call)
+    stated = {"type": failure.kind, "code": failure.code}  # not Cohere's; a rule may state them
     body = {"id": make_request_uuid(http, call), "message": resolved.message}
     body |= {key: str(value) for key, value in stated.items() if value is not None}
-    lines = header_lines(http, call) + write_retry_lines(failure, in_ms=True)
+    lines = write_header_lines(http, call) + write_retry_lines(failure, in_ms=True)
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
@@ -120,7 +119,7 @@ def make_old_error_event(failed: Reply, last: bytes) -> Frame:
 
 
 def list_rate_limit_headers(standings: Standings) -> Headers:
-    """Return what trial keys get: the limit of calls, and what is left of it."""
+    """Return the headers of trial keys: the limit of calls, and how many are left."""
     calls = standings.requests
     if calls is None:
         return ()

@@ -22,7 +22,7 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.cohere.bodies import GENERATE, NAME, OLD_CHAT
-from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_old_error_event, make_refuse
+from mockserver.dialects.cohere.errors import EMPTY_MESSAGE, make_old_error_event, make_refuse, write_header_lines
 from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part, read_options
 from mockserver.wire.cohere_v1 import OldOptions, make_generation, make_old_chat, stream_generation, stream_old_chat
 
@@ -61,7 +61,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
         if parsed.get("message") is None:
             raise refuse(Complaint("missing", ("message",)))
         if validation is not Validation.OFF:
-            raise refuse(complain(NOTHING_SAID, "message"))
+            raise refuse(complain(EMPTY_MESSAGE, "message"))
     tools = tuple(map(_read_tool, parsed.get("tools") or ()))
     return Call(
         dialect=NAME,
@@ -96,10 +96,10 @@ def _read_messages(body: Body) -> Iterator[Message]:
             _read_call(made, f"history {at + 1}", number) for number, made in enumerate(turn.get("tool_calls") or ())
         ]
         yield Message(_ROLES[role], turn["message"], tool_calls=tuple(calls))
-    if said := body.get("message"):
-        yield Message("user", said)
+    if text := body.get("message"):
+        yield Message("user", text)
     if results := body.get("tool_results"):
-        if said or not (turns and turns[-1].get("tool_calls")):  # the calls that the client leaves out
+        if text or not (turns and turns[-1].get("tool_calls")):  # the calls that the client leaves out
             calls = [_read_call(each["call"], f"history {len(turns)}", at) for at, each in enumerate(results)]
             yield Message("assistant", tool_calls=tuple(calls))
         yield from _read_results(results, f"history {len(turns)}")
@@ -147,8 +147,8 @@ def _find_meaning(body: Body, operation: str) -> dict[str, Json]:
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
     raw = call.raw
-    said = ({"role": "USER", "message": raw["message"]},) if raw.get("message") else ()
-    options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(raw))
+    asked = ({"role": "USER", "message": raw["message"]},) if raw.get("message") else ()
+    options = OldOptions(history=(*(raw.get("chat_history") or ()), *asked), documents=_list_documents(raw))
     if call.stream:
         return _make_stream_reply(call, outcome, stream_old_chat(outcome, options))
     return _make_json_reply(call, outcome, make_old_chat(outcome, options))
@@ -193,12 +193,12 @@ def _render_generate(call: Call, outcome: Answer) -> Reply:
 
 
 def _make_json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
-    return make_json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
+    return make_json_reply(200, body, write_header_lines(call.http, call), answer.headers, tokens=answer.weight)
 
 
 def _make_stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
     reply = Reply(200, merge_headers(HeaderLines(LINES_TYPE), answer.headers), frames=frames)
-    return prepend_lines(reply, header_lines(call.http, call))
+    return prepend_lines(reply, write_header_lines(call.http, call))
 
 
 _ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}

@@ -24,7 +24,7 @@ from mockserver.dialects._parse import (
     refuse_first,
 )
 from mockserver.dialects.cohere.bodies import CHAT, NAME
-from mockserver.dialects.cohere.errors import NOTHING_SAID, make_refuse
+from mockserver.dialects.cohere.errors import EMPTY_MESSAGE, make_refuse
 
 IDS = IdShape("", 32, "uuid")
 TOOL_CALL_IDS = IdShape(f"{TOOL_NAME}_", 12, "hex")
@@ -33,6 +33,7 @@ _refuse = make_refuse("v2/reference/chat")
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a chat. Raises Failure."""
     body, parsed = read_request(CHAT, http, _refuse, validation)
     if validation is not Validation.OFF and not (parsed["messages"] and _CONFLICTING.isdisjoint(parsed)):
         refuse_first(_find_conflicts(parsed), _refuse)
@@ -55,7 +56,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         raw=body,
         messages=messages,
         tools=tools,
-        tool_choice=_read_tool_choice(parsed.get("tool_choice"), is_offered=bool(tools)),
+        tool_choice=_CHOICES.get(parsed.get("tool_choice"), _AUTO) if tools else _NONE,
         stream=parsed.get("stream") is True,
         ids=IDS,
         tool_call_ids=TOOL_CALL_IDS,
@@ -67,7 +68,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
 
 def _find_conflicts(body: Body) -> Iterator[Complaint]:
     if not body["messages"]:
-        yield complain(NOTHING_SAID, "messages")
+        yield complain(EMPTY_MESSAGE, "messages")
     form = body.get("response_format") or {}
     if form.get("type") == "json_object":
         for key in ("tools", "documents"):
@@ -146,15 +147,13 @@ def _make_file(document: Body, *, is_citable: bool) -> Body:
 
 
 def count_part(part: Body) -> int:
+    """Return the tokens of a part of a message that is not its text."""
     file = part.get("file")
     return APPROX.count(file["text"]) if isinstance(file, Mapping) and "text" in file else count_part_tokens(part)
 
 
-def _read_tool_choice(choice: Json, *, is_offered: bool) -> ToolChoice:
-    return _CHOICES.get(choice, _AUTO) if is_offered else _NONE
-
-
 def read_options(body: Body) -> Options:
+    """Return the requirements for the answer, of a chat of v2 or v1."""
     if _ASKING.isdisjoint(body):
         return _USUAL
     form = body.get("response_format") or {}
@@ -174,7 +173,7 @@ def read_options(body: Body) -> Options:
 
 
 def _find_meaning(body: Body) -> dict[str, Json]:
-    if "priority" in body:  # decides only when it is answered
+    if "priority" in body:  # only decides about the time of the answer
         body = {key: value for key, value in body.items() if key != "priority"}
     kept = find_chat_meaning(body, NAME)
     if isinstance(form := kept.get("response_format"), Mapping):

@@ -8,7 +8,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.dialects.cohere.bodies import NAME, OLD_RERANK, RERANK
-from mockserver.dialects.cohere.errors import header_lines, make_refuse
+from mockserver.dialects.cohere.errors import make_refuse, write_header_lines
 from mockserver.kinds.rerank import Ranking
 
 USUAL_MODEL = "rerank-english-v2.0"  # of v1
@@ -42,4 +42,4 @@ def _render(call: Call, outcome: Ranking, *, version: str) -> Reply:
         "results": list_ranked(outcome, show_ranked, shown),
         "meta": {"api_version": {"version": version}, "billed_units": {"search_units": units}},
     }
-    return make_json_reply(200, body, header_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)

@@ -12,7 +12,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, complain, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.cohere.bodies import DETOKENIZE, NAME, TOKENIZE
-from mockserver.dialects.cohere.errors import header_lines, make_refuse
+from mockserver.dialects.cohere.errors import make_refuse, write_header_lines
 
 _META: Body = {"api_version": {"version": "1"}}
 MAX_LENGTH = 65_536  # characters of a text that is split into tokens
@@ -30,16 +30,16 @@ def _parse_text(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(TOKENIZE, http, refuse, validation)
     if not 0 < len(parsed["text"]) <= MAX_LENGTH:
         raise refuse(complain(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
-    return _make_call(http, body, "tokenize", (Message("user", parsed["text"]),))
+    return _make_call(http, body, operation="tokenize", messages=(Message("user", parsed["text"]),))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(DETOKENIZE, http, make_refuse("reference/detokenize"), validation)
-    return _make_call(http, body, "detokenize", ())
+    return _make_call(http, body, operation="detokenize", messages=())
 
 
 def _make_call(http: HttpRequest, body: Body, operation: str, messages: tuple[Message, ...]) -> Call:
-    return Call(NAME, operation, str(body["model"]), http, meaning=body, raw=body, messages=messages)
+    return Call(NAME, operation, model=str(body["model"]), http=http, meaning=body, raw=body, messages=messages)
 
 
 def _render_tokens(call: Call, stored: Stored) -> Reply:
@@ -80,4 +80,4 @@ _BYTES = 6  # of a token: as many as a number has that JavaScript can hold, too
 
 
 def _make_reply(call: Call, body: dict[str, Json]) -> Reply:
-    return make_json_reply(200, {**body, "meta": _META}, header_lines(call.http, call))
+    return make_json_reply(200, {**body, "meta": _META}, write_header_lines(call.http, call))

@@ -12,7 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects.gemini.answers import fail, make_error_event, render, render_count, render_turn
-from mockserver.dialects.gemini.batches import Batches
+from mockserver.dialects.gemini.batches import GeminiBatches
 from mockserver.dialects.gemini.bodies import COUNT_TOKENS, GENERATE
 from mockserver.dialects.gemini.cached_contents import make_cache_operations
 from mockserver.dialects.gemini.embeddings import make_embedding_operations
@@ -64,7 +64,7 @@ DIALECT = Dialect(
         *make_cache_operations(),
         *make_file_operations(),
         make_turn_operation(render_turn, _GENERATE),
-        *Batches(_GENERATE, _EMBEDDINGS[0], fail).make_operations(_MODEL),
+        *GeminiBatches(_GENERATE, _EMBEDDINGS[0], fail).make_operations(_MODEL),
     ),
     read_credential=read_credential,
     fail=fail,

@@ -1,4 +1,4 @@
-"""Answers of Gemini: content, whole and streamed, counts of tokens, and what stands in place of an answer.
+"""Answers of Gemini: content, whole and streamed, counts of tokens, and replies to calls that fail.
 
 A blocked prompt is answered by a response without candidates; a stream that fails ends with its error.
 """
@@ -17,17 +17,17 @@ from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._reply import merge_headers
-from mockserver.dialects.gemini.checks import signs
+from mockserver.dialects.gemini.checks import signs_calls
 from mockserver.dialects.gemini.errors import (
     JSON_TYPE,
     find_indent,
     is_vertex,
     make_error_body,
-    pretty_reply,
-    stream_reply,
+    make_pretty_reply,
+    make_stream_reply,
     write_head_lines,
 )
-from mockserver.dialects.gemini.live import play_stated
+from mockserver.dialects.gemini.live import add_stated_sound
 from mockserver.dialects.gemini.media import render_media
 from mockserver.dialects.gemini.request import PART_TOKENS, is_media
 from mockserver.kinds.audio import Spoken
@@ -35,10 +35,10 @@ from mockserver.kinds.images import Images
 from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
-    frame_responses,
     list_modalities,
     render_blocked_prompt,
     stream_array,
+    stream_responses,
     write_indented,
 )
 
@@ -56,18 +56,22 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
         if data is not None:
             own = HeaderLines(f"content-length: {len(data)}\r\n{write_head_lines(call.http, 200)}", sized=True)
             return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
-        return pretty_reply(call.http, _RENDERER.body(outcome, options), outcome.headers, tokens=outcome.weight)
+        return make_pretty_reply(
+            call.http, _RENDERER.render_body(outcome, options), outcome.headers, tokens=outcome.weight
+        )
     events = _wants_events(call.http)
-    return stream_reply(
+    return make_stream_reply(
         (_RENDERER.stream if events else stream_array)(outcome, options), outcome.headers, events=events
     )
 
 
 def render_turn(call: Call, outcome: Answer) -> Reply:
-    return stream_reply(play_stated(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
+    """Return the stream of a turn of a Live session."""
+    return make_stream_reply(add_stated_sound(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
 
 
 def render_count(call: Call, outcome: Stored) -> Reply:
+    """Return the reply with the tokens of a prompt. Raises Failure if its cached content does not exist."""
     asked = outcome.call  # with the cached content, where there is one
     if call.previous_response_id is not None and (asked.messages, asked.tools) == (call.messages, call.tools):
         raise Failure("previous_not_found")
@@ -80,7 +84,7 @@ def render_count(call: Call, outcome: Stored) -> Reply:
         body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": list_modalities(cached, options.cached_media)}
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
-    return pretty_reply(call.http, body)
+    return make_pretty_reply(call.http, body)
 
 
 _RENDERER = GeminiRenderer()
@@ -95,7 +99,7 @@ def _make_options(call: Call) -> GeminiOptions:
     return GeminiOptions(
         vertex=is_vertex(call.http),
         thoughts=(config.get("thinkingConfig") or {}).get("includeThoughts") is True,
-        signed=signs(call.model),
+        signed=signs_calls(call.model),
         alternatives=call.options.logprobs or 0,
         media=_count_media(call.messages),
         indent=find_indent(call.http),
@@ -103,7 +107,7 @@ def _make_options(call: Call) -> GeminiOptions:
 
 
 def _count_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
-    """Return a call with this many cached tokens; `messages` are those of its cached content and its own."""
+    """Return options for this many cached tokens; `messages` are those of the cached content and the call's own."""
     media = _count_media(messages)
     own = options.media
     of_cached = {modality: count - own.get(modality, 0) for modality, count in media.items()}
@@ -141,17 +145,17 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         data = b"[" + write_indented(body) + b"\n]\n"
         own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
         return Reply(status, merge_headers(own, headers), data)
-    return pretty_reply(http, body, headers, status=status)
+    return make_pretty_reply(http, body, headers, status=status)
 
 
 def _render_blocked(call: Call, failure: Failure) -> Reply:
     """Return the reply to a blocked prompt: a response without candidates, not an error."""
-    answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
+    answer = Answer(call.fingerprint[:23], FROZEN_AT, model=call.model, choices=(), usage=Usage(call.prompt_tokens))
     body = render_blocked_prompt(answer, failure.details.get("safety", ()), _make_options(call))
     if not call.stream:
-        return pretty_reply(call.http, body, failure.headers)
+        return make_pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
-    return stream_reply(tuple(frame_responses([body], events=events)), failure.headers, events=events)
+    return make_stream_reply(tuple(stream_responses([body], events=events)), failure.headers, events=events)
 
 
 def make_error_event(failed: Reply, last: bytes) -> Frame:

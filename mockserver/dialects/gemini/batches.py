@@ -1,6 +1,6 @@
 """Batches of requests, in the body or in a file (https://ai.google.dev/gemini-api/docs/batch-api).
 
-Each request is answered like a call of its own; what it gets is in the batch, or in a file as lines of JSON.
+Each request is answered like a call of its own; its result is in the batch, or in a file as lines of JSON.
 """
 
 import asyncio
@@ -61,8 +61,8 @@ _CODES = {
 }
 
 
-class BatchedRequest(Struct, frozen=True):
-    """One request of a batch: its body, None if it is none, what its client calls it, and where it is from."""
+class BatchedRequest(Struct, frozen=True, kw_only=True):
+    """One request of a batch: its body, which may be missing, the names that its client gives it, and its place."""
 
     body: Json
     metadata: Json
@@ -70,8 +70,8 @@ class BatchedRequest(Struct, frozen=True):
     place: str
 
 
-class Batches(Struct, frozen=True):
-    """The operations on batches of requests to two operations; `fail` words the failures of these."""
+class GeminiBatches(Struct, frozen=True):
+    """The operations on batches, whose requests are for `generate` or `embed`; `fail` words the failures of these."""
 
     generate: Operation
     embed: Operation
@@ -113,7 +113,9 @@ class Batches(Struct, frozen=True):
             raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
         model = find_model(http)
         work = partial(self._create, asked, validation)
-        return Call(NAME, BATCHES.made_by, model, http, {"model": model, **body}, body, work=work)
+        return Call(
+            NAME, BATCHES.made_by, model=model, http=http, meaning={"model": model, **body}, raw=body, work=work
+        )
 
     async def _create(self, asked: Operation, validation: Validation, call: Call, objects: Objects) -> ObjectView:
         """Answer all requests, and keep the batch in the first of its states."""
@@ -125,7 +127,9 @@ class Batches(Struct, frozen=True):
         if len(requests) > MAX_REQUESTS:
             raise Failure("bad_parameter", f"* A batch may have at most {MAX_REQUESTS:,} requests.\n")
         for request in requests:
-            results.append(await self._answer(request, asked, call, validation, name, objects))
+            results.append(
+                await self._answer(request, asked, call=call, validation=validation, batch=name, objects=objects)
+            )
             await asyncio.sleep(0)  # let other requests run
         output: dict[str, Json] = {"inlinedResponses": {"inlinedResponses": results}}
         if named:
@@ -147,14 +151,15 @@ class Batches(Struct, frozen=True):
         return ObjectView(show_batch(kept))
 
     async def _read_requests(self, body: Body, objects: Objects) -> Sequence[BatchedRequest]:
-        """Return the requests of a batch, of its own body or of a file. Raises Failure if there is no such file."""
+        """Return the requests of a batch, from its own body or from a file. Raises Failure if no such file exists."""
         given: Body = body.get("inputConfig") or {}
         if named := given.get("fileName"):
             file = await find_file(str(named), objects)
             rows = await objects.on_thread(read_rows, file.data, MAX_REQUESTS + 1)
             read = ((f"line {row.number}", row.value if isinstance(row.value, Mapping) else {}) for row in rows)
             return [
-                BatchedRequest(each.get("request"), None, str(each.get("key") or ""), place) for place, each in read
+                BatchedRequest(body=each.get("request"), metadata=None, key=str(each.get("key") or ""), place=place)
+                for place, each in read
             ]
         inlined = (given.get("requests") or {}).get("requests") or ()
         return [
@@ -171,12 +176,13 @@ class Batches(Struct, frozen=True):
         self,
         request: BatchedRequest,
         asked: Operation,
+        *,
         call: Call,
         validation: Validation,
         batch: str,
         objects: Objects,
     ) -> dict[str, Json]:
-        """Return what a request gets as one of its own: a response, or an error, with its key or metadata."""
+        """Return the result of a request: a response, or an error, with its key or metadata."""
         result: dict[str, Json] = {"key": request.key} if request.metadata is None and request.key else {}
         if request.metadata is not None:
             result["metadata"] = request.metadata
@@ -211,9 +217,9 @@ def read_result(reply: Reply) -> dict[str, Json]:
     if reply.status == 200:
         return {"response": body}
     error: Any = body.get("error") if isinstance(body, Mapping) else None
-    told: Mapping[str, Json] = error if isinstance(error, Mapping) else {}
-    code = _CODES.get(str(told.get("status")), 13)
-    message = told.get("message") or reply.body.decode("utf-8", "replace")
+    stated: Mapping[str, Json] = error if isinstance(error, Mapping) else {}
+    code = _CODES.get(str(stated.get("status")), 13)
+    message = stated.get("message") or reply.body.decode("utf-8", "replace")
     return {"error": {"code": code, "message": message}}
 
 
@@ -228,7 +234,7 @@ async def _write_file(batch: str, results: Sequence[Mapping[str, Json]], objects
         "source": "GENERATED",
         "downloadUri": f"{name}:download?alt=media",
     }
-    await keep_file(name, described, data, objects, statuses=())
+    await keep_file(name, described, data=data, objects=objects, statuses=())
     return name
 
 
@@ -271,7 +277,7 @@ _ENDS = {
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
-    """Return the batch of a call; one that nobody made has succeeded, unless that is an error. Raises Failure."""
+    """Return the batch that a call names; where unknown ones exist, one that has succeeded. Raises Failure."""
     body: dict[str, Json] = {
         "model": "gemini-2.5-flash",
         "displayName": None,
@@ -281,7 +287,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
         "output": {"inlinedResponses": {"inlinedResponses": []}},
         "status": "completed",
     }
-    invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
+    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body, invented=True)
     return await find_object(objects, BATCHES.made_by, call.id, invented=invented, refusal=Failure("not_found"))
 
 

@@ -20,7 +20,7 @@ from mockserver.dialects.gemini.proto import (
     TIMESTAMP,
     VALUE,
     MapOf,
-    Message,
+    MessageType,
     Repeated,
     each,
     enum,
@@ -30,7 +30,7 @@ from mockserver.dialects.gemini.proto import (
 EMPTY = message("Empty")
 
 # `parameters` and `responseSchema`: a subset of OpenAPI's schemas.
-SCHEMA: Message = message(
+SCHEMA: MessageType = message(
     "Schema",
     type=enum("Type", "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"),
     **each(STRING, "format", "title", "description", "pattern", "ref"),

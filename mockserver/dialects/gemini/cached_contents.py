@@ -59,7 +59,9 @@ def _parse_creation(http: HttpRequest, validation: Validation) -> Call:
         name = "CreateCachedContentRequest.cached_content"
         check_values(name, asked, vertex=is_vertex(http), needs_contents=False)
     model = str(body["model"]).rpartition("/")[2]
-    call = make_call(replace(http, path_params={**http.path_params, "model": model}), asked, _MADE_BY, None)
+    call = make_call(
+        replace(http, path_params={**http.path_params, "model": model}), asked, operation=_MADE_BY, texts=None
+    )
     return replace(call, work=_create)
 
 
@@ -72,7 +74,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
         **{key: call.raw[key] for key in ("displayName", *_ENDS) if key in call.raw},
     }
     beginning = replace(call, http=HttpRequest("POST", ""), meaning=None, raw={}, work=None)
-    kept = KeptObject(NAME, _MADE_BY, objects.derive_id(IDS), body, call=beginning)
+    kept = KeptObject(NAME, _MADE_BY, id=objects.derive_id(IDS), body=body, call=beginning)
     await objects.keep(kept)
     return ObjectView(_describe(call, kept), source="generated")
 

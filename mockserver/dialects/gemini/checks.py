@@ -13,7 +13,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects.gemini.bodies import DATA
-from mockserver.dialects.gemini.proto import snake_case
+from mockserver.dialects.gemini.proto import write_snake_case
 
 Line = tuple[str, str]  # a path, and what is wrong there
 MAX_STOPS = 5
@@ -22,7 +22,7 @@ MAX_BATCH = 100
 MAX_INSTANCES = 250
 MAX_NAME = 64  # characters of a function's name
 MAX_VERTEX_NAME = 128  # characters of a function's name
-ROLES = ("user", "model", "function")  # characters of a function's name
+ROLES = ("user", "model", "function")
 CHECKED = frozenset(  # fields that may be wrong even beside mere texts
     ("tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent")
 )
@@ -87,8 +87,8 @@ def _mend_roles(request: Body) -> Body:
     if len(asked) in (0, len(contents)):
         return {**request, "contents": contents}
     instructions: Body = request.get("systemInstruction") or {}
-    told = [part for content in contents if content.get("role") in _SYSTEM for part in content.get("parts") or ()]
-    parts = [*(instructions.get("parts") or ()), *told]
+    added = [part for content in contents if content.get("role") in _SYSTEM for part in content.get("parts") or ()]
+    parts = [*(instructions.get("parts") or ()), *added]
     return {**request, "contents": asked, "systemInstruction": {**instructions, "parts": parts}}
 
 
@@ -135,7 +135,7 @@ def is_newer(model: str) -> bool:
     return found is not None and int(found[1]) >= 3
 
 
-def signs(model: str) -> bool:
+def signs_calls(model: str) -> bool:
     """Return whether a model signs its calls, as models since Gemini 2.5 do."""
     return not model.startswith(("gemini-1", "gemini-2.0"))
 
@@ -187,12 +187,16 @@ def check_parts(path: str, parts: Sequence[Body]) -> Iterator[Line]:
 def _check_data(path: str, part: Body) -> Iterator[Line]:
     for name, key in _NEEDED.items():
         if name in part and not part[name].get(key):
-            yield f"{path}.{snake_case(name)}.{snake_case(key)}", f"{snake_case(key)} must not be empty."
+            yield (
+                f"{path}.{write_snake_case(name)}.{write_snake_case(key)}",
+                f"{write_snake_case(key)} must not be empty.",
+            )
     for at, inner in enumerate((part.get("functionResponse") or {}).get("parts") or ()):
         yield from _check_data(f"{path}.function_response.parts[{at}]", inner)
 
 
 def has_data(part: Body) -> bool:
+    """Return whether a part has data, and does not only describe the part before it."""
     return any(name in part for name in DATA)
 
 
@@ -221,7 +225,7 @@ def _check_tools(request: Body, longest: int) -> Iterator[Line]:
             declared.append(name)
             for one, other in (("parameters", "parametersJsonSchema"), ("response", "responseJsonSchema")):
                 if one in function and other in function:
-                    yield here, f"only one of {snake_case(one)} and {snake_case(other)} may be set"
+                    yield here, f"only one of {write_snake_case(one)} and {write_snake_case(other)} may be set"
             parameters = function.get("parameters") or {}
             if parameters.get("type", "OBJECT") not in ("OBJECT", "TYPE_UNSPECIFIED"):
                 yield f"{here}.parameters", "schema should be of type OBJECT."
@@ -283,11 +287,11 @@ def _check_bounds(config: Body) -> Iterator[Line]:
     for key, (least, most) in _RANGES.items():
         value = config.get(key)
         if value is not None and not least <= value <= most:
-            name = snake_case(key)
+            name = write_snake_case(key)
             yield f"generation_config.{name}", f"{name} must be in the range [{least}, {most}]."
     for key, least in _LEAST.items():
         if config.get(key) is not None and config[key] < least:
-            yield f"generation_config.{snake_case(key)}", f"{snake_case(key)} must be at least {least}."
+            yield f"generation_config.{write_snake_case(key)}", f"{write_snake_case(key)} must be at least {least}."
     if len(config.get("stopSequences") or ()) > MAX_STOPS:
         yield "generation_config.stop_sequences", f"at most {MAX_STOPS} stop sequences are allowed."
 

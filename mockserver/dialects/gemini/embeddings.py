@@ -67,7 +67,8 @@ def _parse_batch(http: HttpRequest, validation: Validation) -> Call:
         body["requests"] = requests
     elif len(requests) > MAX_BATCH:
         refuse("BatchEmbedContentsRequest", [("requests", f"at most {MAX_BATCH} requests can be in one batch")])
-    refuse("BatchEmbedContentsRequest", _check_batch(requests, _find_model_name(http)))
+    model = "" if is_vertex(http) else find_model(http)
+    refuse("BatchEmbedContentsRequest", _check_batch(requests, model))
     return _make_call(http, body, requests)
 
 
@@ -82,7 +83,8 @@ def _parse_predict(http: HttpRequest, validation: Validation) -> Call:
     ]
     most = MAX_INSTANCES
     if validation is Validation.OFF:
-        requests, most = list(map(_mend, requests)), max(len(requests), 1)
+        requests = list(map(_mend, requests))
+        most = max(len(requests), 1)
     if not 0 < len(requests) <= most:
         raise Failure("bad_parameter", f"{len(requests)} instance(s) are given; 1 to {MAX_INSTANCES} are allowed.")
     refuse(
@@ -99,10 +101,6 @@ def _mend(request: Body) -> Body:
     if any(_check_size("", request)):
         del made["outputDimensionality"]
     return {**made, "content": {**content, "parts": mend_parts(content.get("parts") or ())}}
-
-
-def _find_model_name(http: HttpRequest) -> str:
-    return "" if is_vertex(http) else find_model(http)
 
 
 def _check_batch(requests: Sequence[Body], model: str) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Errors as `google.rpc.Status`, and what all replies of Google's servers have: headers, and JSON over lines."""
+"""Errors as `google.rpc.Status`, and what all replies of Google's servers share: headers, and the form of JSON."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +19,7 @@ SERVICE = "generativelanguage.googleapis.com"
 
 
 def is_vertex(http: HttpRequest) -> bool:
+    """Return whether a path is one of Vertex AI."""
     path = http.path
     return "/publishers/" in path or "/projects/" in path or "/v1beta1/" in path
 
@@ -36,36 +37,42 @@ EVENT_TYPE = f"content-type: text/event-stream\r\ncontent-disposition: attachmen
 _TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
 
 
-def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
+def make_pretty_reply(
+    http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0
+) -> Reply:
     """Return a JSON body over several lines, unless the query disables it."""
     own = merge_headers(HeaderLines(write_head_lines(http, status)), headers)
     return make_json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
 
 
-def stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:
+def make_stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:
     """Return a stream of server-sent events, or of the elements of an array."""
     return Reply(200, merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), headers), frames=frames)
 
 
 def find_indent(http: HttpRequest) -> int | None:
+    """Return by how many spaces JSON is indented; None: it is on one line."""
     return None if http.query.get("prettyPrint") == "false" else 2
 
 
 def write_head_lines(http: HttpRequest, status: int) -> str:
+    """Return the header lines of a JSON reply with this status."""
     return JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
 
 
 def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:
     """Return the `render` of an operation; the function makes its body from a call and its outcome."""
-    return lambda call, outcome: pretty_reply(call.http, body(call, outcome))
+    return lambda call, outcome: make_pretty_reply(call.http, body(call, outcome))
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request, or its bearer token."""
     key = (http.find_header("x-goog-api-key") or "").strip() or http.query.get("key")
     return key or read_bearer(http) or http.query.get("access_token") or None
 
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
+    """Return the status and body of an error in Google's words."""
     variant = _find_variant(http, failure, call)
     facts = _list_facts(http, failure, call)
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
@@ -79,18 +86,19 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # its message has OpenAI's words
     resolved = ERRORS.resolve(failure.replace(details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
+    usual = "INTERNAL" if resolved.status >= 500 else "INVALID_ARGUMENT"
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,
         "message": message,
-        "status": failure.kind or _name_status(failure, resolved.status),
+        "status": failure.kind or _STATUSES.get(resolved.status, usual),
     }
-    if details := _list_details(variant, failure, message, facts):
+    if details := _list_details(variant, failure, message=message, facts=facts):
         error["details"] = details
     return ErrorBody(resolved.status, {"error": error})
 
 
 def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
-    """Return which of Google's several answers fits a reason."""
+    """Return the key of VARIANTS that fits a failure, else its reason."""
     reason = failure.reason
     vertex = "/publishers/" in http.path
     if failure.status == 499:
@@ -114,7 +122,6 @@ def _list_facts(http: HttpRequest, failure: Failure, call: Call | None) -> Body:
     details = {"kind": "requests", "window": "minute", "most": 20, **failure.details}
     kind = "tokens" if details["kind"] == "tokens" else "requests"
     window = details["window"]
-    metric, quota = _METRICS[kind]
     return {
         "model": call.model if call is not None else "",
         "id": call.id.removeprefix("files/") if call is not None else "",
@@ -123,19 +130,15 @@ def _list_facts(http: HttpRequest, failure: Failure, call: Call | None) -> Body:
         else "generateContent",
         "parent": http.path_params.get("parent", "models"),
         "version": http.path_params.get("version", "v1beta"),
-        "metric": f"{SERVICE}/generate_content_free_tier_{metric}",
-        "quota": quota.format("Day" if window == "day" else "Minute"),
+        "metric": f"{SERVICE}/generate_content_free_tier_{_METRICS[kind]}",
+        "quota": _QUOTA_IDS[kind].format("Day" if window == "day" else "Minute"),
         **details,
     }
 
 
-def _name_status(failure: Failure, status: int) -> str:
-    return _STATUSES.get(status) or ("INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
-
-
 def _list_details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
     stated = list(_show_stated(failure, message))
-    usual = _list_usual_details(variant, failure, message, facts)
+    usual = _list_usual_details(variant, failure, message=message, facts=facts)
     kinds = {each["@type"] for each in stated}
     return [*(each for each in usual if each["@type"] not in kinds), *stated, *_list_retry_info(failure)]
 
@@ -195,16 +198,17 @@ _HELP = {
 }
 _TOO_LARGE = re.compile("The request body is larger than ([0-9]+) bytes")  # the words of this server
 _VARIANT_STATUSES = {"bad_token": 401, "no_cache": 403, "no_file": 403}
-# What is not found by the operations that look it up, and its variant.
+# The variants of "not found", by the operations that look something up.
 _OBJECTS = {
     **dict.fromkeys(("cached_content", "update_cached_content", "delete_cached_content"), "no_cache"),
     **dict.fromkeys(("file", "delete_file"), "no_file"),
 }
 _QUOTAS = ("rate_limit", "over_limit", "quota")
-# The metric and the quota of what is limited; {} is the window.
-_METRICS = {
-    "requests": ("requests", "GenerateRequestsPer{}PerProjectPerModel-FreeTier"),
-    "tokens": ("input_token_count", "GenerateContentInputTokensPerModelPer{}-FreeTier"),
+# The metric and the quota of requests and of tokens; {} is the window.
+_METRICS = {"requests": "requests", "tokens": "input_token_count"}
+_QUOTA_IDS = {
+    "requests": "GenerateRequestsPer{}PerProjectPerModel-FreeTier",
+    "tokens": "GenerateContentInputTokensPerModelPer{}-FreeTier",
 }
 _STATUSES = {
     400: "INVALID_ARGUMENT",
@@ -268,7 +272,7 @@ MESSAGES: Mapping[str, str] = {
     "gateway_timeout": "Deadline expired before operation could complete.",
 }
 MESSAGES = {**MESSAGES, "unknown_model": MESSAGES["model_not_found"]}
-# What Google says in place of a message above, for a variant of the reason or for a feature that a model lacks.
+# Google's words in place of a message above, for a variant of the reason or for a feature that a model lacks.
 VARIANTS: Mapping[str, str] = {
     "bad_token": (
         "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "

@@ -20,7 +20,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, clip, look_up
 from mockserver.dialects._reply import make_file_reply
 from mockserver.dialects.gemini.bodies import CREATE_FILE
-from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, pretty_reply, read_credential
+from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, make_pretty_reply, read_credential
 from mockserver.dialects.gemini.models import find_page
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.request import NAME, read
@@ -62,7 +62,7 @@ def render_view(call: Call, view: ObjectView) -> Reply:
         return make_file_reply(view.data, _LINES, view.headers)
     if _GOES_ON in view.headers:
         return Reply(200, view.headers)
-    return pretty_reply(call.http, view.body, view.headers)
+    return make_pretty_reply(call.http, view.body, view.headers)
 
 
 # Uploads.
@@ -97,7 +97,7 @@ def _find_description(upload: str) -> dict[str, Json] | None:
 
 
 def _make_call(http: HttpRequest, raw: Body, act: Work) -> Call:
-    return Call(NAME, FILES.made_by, "", http, dict(raw), raw, work=act)
+    return Call(NAME, FILES.made_by, model="", http=http, meaning=dict(raw), raw=raw, work=act)
 
 
 async def _refuse(call: Call, objects: Objects) -> ObjectView:
@@ -116,12 +116,12 @@ async def _begin(call: Call, objects: Objects) -> ObjectView:
 async def _keep_piece(call: Call, objects: Objects) -> ObjectView:
     name = call.http.query["upload_id"]
     data = await _join_pieces(name, call.http, objects)
-    await objects.keep(KeptObject(NAME, PIECE, name, {}, data=data))
+    await objects.keep(KeptObject(NAME, PIECE, id=name, body={}, data=data))
     return ObjectView(headers=(_GOES_ON, _EMPTY))
 
 
 async def _join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data:
-    """Return what was uploaded so far; a piece that was sent once more is in the place that it says.
+    """Return the bytes that were uploaded so far; a piece that comes again takes the place that it states.
 
     Raises Failure if pieces before it are missing.
     """
@@ -145,7 +145,7 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
             await objects.change(piece, KeptObject.forget)
     stated = str(raw.get("name") or "").rpartition("/")[2]
     name = f"files/{stated}" if stated else objects.draw_id(IDS)
-    kept = await keep_file(name, raw, data, objects, statuses=objects.statuses)
+    kept = await keep_file(name, raw, data=data, objects=objects, statuses=objects.statuses)
     final = () if upload is None else (("x-goog-upload-status", "final"),)
     return ObjectView({"file": show_file(call.http, kept)}, headers=final)
 
@@ -155,9 +155,9 @@ def write_hash(data: Data) -> str:
     return b64encode(hash_data(data).encode()).decode()
 
 
-async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:
-    """Keep a file with what is said of it, in the first of these statuses; without any, it is ready."""
-    kept = KeptObject(NAME, FILES.made_by, name, {**described, "created": objects.now}, data=data)
+async def keep_file(name: str, metadata: Body, *, data: Data, objects: Objects, statuses: Sequence[str]) -> KeptObject:
+    """Keep a file with its metadata, in the first of these statuses; without any, it is ready."""
+    kept = KeptObject(NAME, FILES.made_by, id=name, body={**metadata, "created": objects.now}, data=data)
     kept = kept.begin(statuses or ("processed",))
     await objects.keep(kept)
     return kept
@@ -173,7 +173,7 @@ _EMPTY = ("content-length", "0")
 async def find_file(name: str, objects: Objects) -> KeptObject:
     """Return a file; one that nobody made is invented, unless that is an error. Raises Failure."""
     body = {"created": objects.now, "status": "processed"}
-    invented = KeptObject(NAME, FILES.made_by, name, body, invented=True)
+    invented = KeptObject(NAME, FILES.made_by, id=name, body=body, invented=True)
     message = VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix)))
     refusal = Failure("not_found", message, status=403)
     return await find_object(objects, FILES.made_by, name, invented=invented, refusal=refusal)

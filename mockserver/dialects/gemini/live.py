@@ -5,7 +5,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from pydantic_core import to_json
@@ -38,25 +38,32 @@ def parse_turn(http: HttpRequest, validation: Validation) -> Call:
     model = str(body.get("model") or USUAL_MODEL).rpartition("/")[2]
     asked: Body = {"contents": [], **{key: value for key, value in body.items() if key != "model"}}
     http = replace(http, path_params={**http.path_params, "model": model})
-    return replace(make_call(http, asked, "realtime", None), stream=True)
+    return replace(make_call(http, asked, operation="realtime", texts=None), stream=True)
 
 
-def play_stated(answer: Answer, frames: Iterable[Frame]) -> Iterable[Frame]:
-    """Return the frames of an answer behind one with the sound that a rule states, if it states any."""
-    said = [part for choice in answer.choices[:1] for part in choice.parts if isinstance(part, Text)]
-    stated = next((part.sound for part in said if part.sound is not None), None)
+def add_stated_sound(answer: Answer, frames: Iterable[Frame]) -> Iterable[Frame]:
+    """Return the frames of an answer; before them, one with the sound that a rule states, if it states any."""
+    texts = [part for choice in answer.choices[:1] for part in choice.parts if isinstance(part, Text)]
+    stated = next((part.sound for part in texts if part.sound is not None), None)
     if stated is None:
         return frames
     from mockserver.wire.realtime import Voice  # few rules need it
 
-    samples = Voice().speak("".join([part.text for part in said]), stated)
+    samples = Voice().speak("".join([part.text for part in texts]), stated)
     part = {"inlineData": {"mimeType": f"audio/pcm;rate={PCM.rate}", "data": b64encode(samples).decode()}}
     content = {"parts": [part], "role": "model"}
     return [Frame(to_json({"candidates": [{"content": content, "index": 0}]}), part="open"), *frames]
 
 
-def read_client_message(read: Json) -> tuple[str, Body]:
-    """Return what kind of message a client sends, and its contents, with camelCase names. Raises Failure."""
+class ClientMessage(NamedTuple):
+    """A message of a client: its kind, and its contents with camelCase names."""
+
+    kind: str
+    body: Body
+
+
+def read_client_message(read: Json) -> ClientMessage:
+    """Return the message that a client sends. Raises Failure."""
     if not isinstance(read, Mapping):
         raise Failure("bad_parameter", "Invalid JSON payload received: a message must be an object.")
     found, wrong = read_message(CLIENT_MESSAGE, read, vertex=False)
@@ -65,7 +72,7 @@ def read_client_message(read: Json) -> tuple[str, Body]:
     kind = next((name for name in found if found[name] is not None), None)
     if kind is None:
         raise Failure("bad_parameter", "Request contains no message that a client can send.")
-    return kind, found[kind]
+    return ClientMessage(kind, found[kind])
 
 
 def read_contents(turns: Json) -> list[dict[str, Json]]:
@@ -75,14 +82,14 @@ def read_contents(turns: Json) -> list[dict[str, Json]]:
 
 
 def list_parts(response: Body) -> Iterator[Body]:
-    """Yield the parts of the first candidate of a response; what a rule states may be none."""
+    """Yield the parts of the first candidate of a response, as far as they are objects: a rule may state others."""
     content = find_candidate(response).get("content")
     parts = content.get("parts") if isinstance(content, Mapping) else None
     yield from [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else ()
 
 
 def find_candidate(response: Body) -> Body:
-    """Return the first candidate of a response; an empty one if it has none."""
+    """Return the first candidate of a response; an empty one if it has no candidates."""
     candidates = response.get("candidates")
     first = candidates[0] if isinstance(candidates, list) and candidates else None
     return first if isinstance(first, Mapping) else {}
@@ -93,5 +100,5 @@ def count_usage(response: Body) -> dict[str, Json]:
     stated = response.get("usageMetadata")
     usage: Body = stated if isinstance(stated, Mapping) else {}
     names = {"promptTokenCount": "promptTokenCount", "candidatesTokenCount": "responseTokenCount"}
-    told = {new: usage[old] for old, new in names.items() if old in usage}
-    return {**told, "totalTokenCount": usage.get("totalTokenCount", 0)}
+    counts = {new: usage[old] for old, new in names.items() if old in usage}
+    return {**counts, "totalTokenCount": usage.get("totalTokenCount", 0)}

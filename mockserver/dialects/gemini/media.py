@@ -18,14 +18,14 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
-from mockserver.dialects.gemini.errors import is_vertex, pretty_reply, stream_reply
+from mockserver.dialects.gemini.errors import is_vertex, make_pretty_reply, make_stream_reply
 from mockserver.dialects.gemini.request import NAME, find_model
 from mockserver.kinds.audio import Spoken
 from mockserver.kinds.images import Images
 from mockserver.media.file_kinds import recognize
 from mockserver.media.formats import FORMATS
 from mockserver.media.picture import Picture
-from mockserver.wire.gemini import frame_responses, list_modalities
+from mockserver.wire.gemini import list_modalities, stream_responses
 
 IMAGE_TOKENS = 1290  # of a picture
 TOKENS_A_SECOND = 25  # of speech
@@ -49,7 +49,7 @@ _SCALES = {"512": 0.5, "0.5K": 0.5, "1K": 1.0, "2K": 2.0, "4K": 4.0}
 
 
 def find_operation(model: str, config: Body) -> str:
-    """Return what a request for content is about: `chat`, or `images` or `speech`, which some models answer with."""
+    """Return the operation that a request for content is for: `chat`, or `images` or `speech` with some models."""
     asked = config.get("responseModalities")
     if not asked:
         if "-image" in model:
@@ -59,7 +59,7 @@ def find_operation(model: str, config: Body) -> str:
 
 
 def ask_for_media(call: Call, operation: str) -> Call:
-    """Return a call for a picture or for speech: its last message is what is drawn or said."""
+    """Return a call for a picture or for speech of its last message."""
     config = call.raw.get("generationConfig") or {}
     asked = next((message.text for message in reversed(call.messages) if message.role == "user"), "")
     own = {"size": _read_size(config)} if operation == "images" else {"voice": _read_voice(config)}
@@ -68,7 +68,7 @@ def ask_for_media(call: Call, operation: str) -> Call:
 
 
 def _read_size(config: Body) -> tuple[int, int]:
-    """Return the pixels of a picture. Raises Failure for a ratio or a size that is none."""
+    """Return the width and height of a picture in pixels. Raises Failure for an unknown ratio or size."""
     asked: Body = config.get("imageConfig") or {}
     ratio = asked.get("aspectRatio") or "1:1"
     size = asked.get("imageSize") or "1K"
@@ -100,7 +100,7 @@ class Blob(Struct, frozen=True):
 
 
 def write_picture(picture: Picture | bytes, media_type: str) -> Blob:
-    """Return a picture in this format; a file of a rule is what it is."""
+    """Return a picture in this format; a file of a rule keeps its own."""
     if isinstance(picture, bytes):
         return Blob(recognize(picture) or media_type, picture)
     form = next((form for form in FORMATS.values() if form.media_type == media_type), FORMATS["png"])
@@ -123,8 +123,10 @@ def render_media(call: Call, outcome: Images | Spoken, *, events: bool) -> Reply
         spoken = max(ceil(outcome.speech.seconds * TOKENS_A_SECOND), 1)
         answer = MediaAnswer(call, outcome.prompt_tokens, {"AUDIO": spoken})
     if not call.stream:
-        return pretty_reply(call.http, answer.make_body(blobs), outcome.headers)
-    return stream_reply(frame_responses(answer.list_responses(blobs), events=events), outcome.headers, events=events)
+        return make_pretty_reply(call.http, answer.make_body(blobs), outcome.headers)
+    return make_stream_reply(
+        stream_responses(answer.list_responses(blobs), events=events), outcome.headers, events=events
+    )
 
 
 class MediaAnswer(Struct, frozen=True):

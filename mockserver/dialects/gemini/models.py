@@ -2,7 +2,7 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import partial
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import clip, parse_models
-from mockserver.dialects.gemini.errors import is_vertex, pretty_reply
+from mockserver.dialects.gemini.errors import is_vertex, make_pretty_reply
 from mockserver.dialects.gemini.request import NAME
 
 Entry = TypeVar("Entry")
@@ -35,19 +35,26 @@ def _render(call: Call, outcome: Models) -> Reply:
     if call.operation == "model":
         name = outcome.names[0]
         named = {"name": f"{parent}/{name}"} if parent in _USER_COLLECTIONS else {}
-        return pretty_reply(call.http, {**describe(name), **named})
+        return make_pretty_reply(call.http, {**describe(name), **named})
     if parent in _USER_COLLECTIONS:
-        return pretty_reply(call.http, {})
+        return make_pretty_reply(call.http, {})
     names, token = find_page(call.http, outcome.names)
     body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
-    return pretty_reply(call.http, {**body, **token})
+    return make_pretty_reply(call.http, {**body, **token})
 
 
 _USER_COLLECTIONS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none
 
 
-def find_page(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
-    """Return the entries of the requested page, and the token of the next one. Raises Failure for a bad query."""
+class FoundPage(NamedTuple, Generic[Entry]):
+    """The entries of a page, and the key with the token of the next one, if there is a next one."""
+
+    entries: tuple[Entry, ...]
+    token: dict[str, Json]
+
+
+def find_page(http: HttpRequest, entries: tuple[Entry, ...]) -> FoundPage[Entry]:
+    """Return the requested page of these entries. Raises Failure for a bad query."""
     token = http.query.get("pageToken") or ""
     size = http.query.get("pageSize") or str(USUAL_PAGE)
     try:
@@ -61,21 +68,20 @@ def find_page(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry,
     if asked < 0 or start < 0:
         raise Failure("bad_parameter", "* ListModelsRequest.page_size: page_size must not be negative.\n")
     end = start + min(asked or USUAL_PAGE, LARGEST_PAGE)
-    following = {"nextPageToken": urlsafe_b64encode(str(end).encode()).decode()} if end < len(names) else {}
-    return names[start:end], following
+    following = {"nextPageToken": urlsafe_b64encode(str(end).encode()).decode()} if end < len(entries) else {}
+    return FoundPage(entries[start:end], following)
 
 
 def _describe_model(name: str) -> dict[str, Json]:
     embeds = "embedding" in name
     words = " ".join(word.capitalize() for word in name.split("-"))
-    limits = (2048, 1) if embeds else (1_048_576, 65_536)
     made: dict[str, Json] = {
         "name": f"models/{name}",
         "version": MODELS.get(name, "001"),
         "displayName": words,
         "description": f"{words}, as mockserver answers for it.",
-        "inputTokenLimit": limits[0],
-        "outputTokenLimit": limits[1],
+        "inputTokenLimit": 2048 if embeds else 1_048_576,
+        "outputTokenLimit": 1 if embeds else 65_536,
         "supportedGenerationMethods": list(_EMBEDDING_METHODS if embeds else _METHODS),
     }
     return made if embeds else {**made, **_SAMPLING}

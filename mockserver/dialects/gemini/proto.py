@@ -2,6 +2,8 @@
 
 A field can be written in camelCase or in snake_case; the result has camelCase keys, no nulls, numbers as numbers, and
 standard base64. Keys of free maps stay unchanged.
+
+`message`, `each` and `enum` are read as parts of a schema, as in a .proto file.
 """
 
 import math
@@ -61,20 +63,25 @@ class Enum(Struct, frozen=True):
     values: tuple[str, ...]
 
     def find(self, value: str) -> str | None:
+        """Return the name as it is declared; None if there is no such name."""
         if value in self.values:
             return value
         return next((name for name in self.values if name.lower() == value.lower()), None)
 
 
 class Repeated(Struct, frozen=True):
+    """A list of values of a type."""
+
     of: Type
 
 
 class MapOf(Struct, frozen=True):
+    """A table of values of a type, under any names."""
+
     of: Type
 
 
-class Message(Struct, frozen=True, dict=True):
+class MessageType(Struct, frozen=True, dict=True):
     """A message; only Vertex AI knows the fields in `vertex`, and at most one field of each `oneof` can be set."""
 
     name: str
@@ -84,27 +91,34 @@ class Message(Struct, frozen=True, dict=True):
 
     @cached_property
     def known(self) -> "tuple[Mapping[str, _Field], Mapping[str, _Field]]":
-        """Return fields by both names, for the Developer API and for Vertex AI."""
+        """The fields by both names, for the Developer API and for Vertex AI."""
         return _index_by_names(self.fields), _index_by_names({**self.fields, **self.vertex})
 
     @cached_property
     def typed(self) -> tuple[TypedModel, TypedModel]:
-        """Return models that read usual bodies: with fields in camelCase, and values in their canonical form."""
+        """Models that read usual bodies: with fields in camelCase, and values in their canonical form."""
         return TypedModel(_make_schema(self, vertex=False)), TypedModel(_make_schema(self, vertex=True))
 
 
-_Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and its type
+class _Field(NamedTuple):
+    """A field: its name in camelCase and in snake_case, and its type."""
+
+    camel: str
+    snake: str
+    kind: Type
 
 
 def _index_by_names(fields: Mapping[str, Type]) -> Mapping[str, _Field]:
     known = dict[str, _Field]()
-    for camel, kind in fields.items():  # without the underscore of _responseJsonSchema
-        field = camel.lstrip("_"), snake_case(camel.lstrip("_")), kind() if callable(kind) else kind
-        known |= dict.fromkeys((camel, snake_case(camel)), field)
+    for name, kind in fields.items():
+        camel = name.lstrip("_")  # of _responseJsonSchema
+        field = _Field(camel, write_snake_case(camel), kind() if callable(kind) else kind)
+        known |= dict.fromkeys((name, write_snake_case(name)), field)
     return known
 
 
-def snake_case(name: str) -> str:
+def write_snake_case(name: str) -> str:
+    """Return a name in camelCase as snake_case."""
     return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
 
 
@@ -112,19 +126,19 @@ _CAPITAL = re.compile("[A-Z]")
 
 
 def read_message(
-    message: Message, body: Mapping[str, Json], *, vertex: bool
+    message: MessageType, body: Mapping[str, Json], *, vertex: bool
 ) -> tuple[dict[str, Json], list[Violation]]:
     """Return the readable parts of a body, and its mistakes, at most as many as Google shows."""
     reader = _Reader(vertex)
     return reader.read_message(message, body), reader.found
 
 
-def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
+def rename_fields(message: MessageType, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
     """Return a body as sent, but with camelCase names; unknown fields stay."""
     return _Reader(vertex, keeps_wrong=True).read_message(message, body)
 
 
-def _make_schema(message: Message, *, vertex: bool, level: int = 0) -> Schema:
+def _make_schema(message: MessageType, *, vertex: bool, level: int = 0) -> Schema:
     """Return the table of what `_Reader` accepts unchanged; it may accept several fields of a `oneof`."""
     known = _SCHEMAS.get((id(message), vertex, level))
     if known is None:
@@ -141,12 +155,12 @@ _SCHEMAS: dict[tuple[int, bool, int], Schema] = {}
 
 
 def _find_usual_schema(kind: Type, *, vertex: bool, level: int) -> Schema | None:
-    """Return the schema of the usual form of a type's values; None if there is none at this depth."""
+    """Return the schema of the usual form of a type's values; None if messages in themselves go too deep."""
     if callable(kind):  # a message in itself
         if level == _LEVELS:
             return None
         kind = kind()
-        level = level + 1
+        level += 1
     match kind:
         case Scalar():
             return _USUAL.get(kind.name)
@@ -177,7 +191,8 @@ class _Reader:
         self._keeps_wrong = keeps_wrong
         self.found: list[Violation] = []
 
-    def read_message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
+    def read_message(self, message: MessageType, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
+        """Return the readable fields of a message at a path of the body, under their names in camelCase."""
         known = message.known[self._vertex]
         made: dict[str, Json] = {}
         for key, value in body.items():
@@ -200,7 +215,7 @@ class _Reader:
         for name in several[1:]:
             group = "expiration" if "ttl" in message.oneof else "data"
             why = f"oneof field '{group}' is already set. Cannot set '{name}'"
-            if self._refuse_value("oneof", why, made[name], path) is _WRONG:
+            if self._refuse_value("oneof", why, value=made[name], path=path) is _WRONG:
                 del made[name]
         return made
 
@@ -212,8 +227,8 @@ class _Reader:
                     return kind.read(value)
                 except (ValueError, OverflowError) as error:
                     why = str(error) if error.args and kind.name == "TYPE_BYTES" else ""
-                    return self._refuse_value(kind.name, why or _show_value(value), value, path)
-            case Message() if isinstance(value, dict):
+                    return self._refuse_value(kind.name, why or _show_value(value), value=value, path=path)
+            case MessageType() if isinstance(value, dict):
                 return self.read_message(kind, value, path)
             case Repeated():
                 inner = kind.of() if callable(kind.of) else kind.of
@@ -230,7 +245,7 @@ class _Reader:
                     return name
                 if type(value) is int and 0 <= value < len(kind.values):
                     return kind.values[value]
-        return self._refuse_value(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value, path)
+        return self._refuse_value(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value=value, path=path)
 
     def _keep_remainder(self, value: Json) -> Any:
         """Return what remains of a wrong value."""
@@ -368,13 +383,16 @@ _USUAL: Mapping[str, Schema] = {
 STRINGS = Repeated(STRING)
 
 
-def message(name: str, /, *oneof: str, vertex: Mapping[str, Type] | None = None, **fields: Type) -> Message:
-    return Message(name, fields, vertex or {}, oneof)
+def message(name: str, /, *oneof: str, vertex: Mapping[str, Type] | None = None, **fields: Type) -> MessageType:
+    """Return a message of these fields, with those that only Vertex AI knows."""
+    return MessageType(name, fields, vertex=vertex or {}, oneof=oneof)
 
 
 def each(kind: Type, *names: str) -> Any:
+    """Return fields of one type, for a message."""
     return dict.fromkeys(names, kind)
 
 
 def enum(name: str, *values: str, prefix: str = "") -> Enum:
+    """Return an enum, whose names may share a prefix."""
     return Enum(name, tuple(prefix + value for value in values))

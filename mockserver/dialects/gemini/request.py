@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from pydantic_core import to_json
 
@@ -37,13 +38,14 @@ PART_TOKENS = 258  # of an image, a page, ...
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a request for content. Raises Failure."""
     body, texts = _read_contents(http, validation)
     if validation is Validation.OFF:
         body = mend_question("GenerateContentRequest", body)
         texts = None
     elif texts is None or not CHECKED.isdisjoint(body):
         check_generate(body, model=find_model(http), vertex=is_vertex(http), validation=validation)
-    return make_call(http, body, "chat", texts)
+    return make_call(http, body, operation="chat", texts=texts)
 
 
 def _read_contents(http: HttpRequest, validation: Validation) -> "tuple[Body, _Texts | None]":
@@ -66,6 +68,7 @@ def _has_single_data(body: Body) -> bool:
 
 
 def parse_count(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a request to count tokens. Raises Failure."""
     body = read(http, COUNT_TOKENS, validation)
     inner = body.get("generateContentRequest")
     if validation is not Validation.OFF:
@@ -77,7 +80,7 @@ def parse_count(http: HttpRequest, validation: Validation) -> Call:
         asked = mend_question("CountTokensRequest", asked)
     else:
         check_values("CountTokensRequest", asked, vertex=is_vertex(http))
-    return make_call(http, asked, "input_tokens", _read_texts(asked))
+    return make_call(http, asked, operation="input_tokens", texts=_read_texts(asked))
 
 
 def _check_count(body: Body, inner: Body | None) -> None:
@@ -90,7 +93,7 @@ def _check_count(body: Body, inner: Body | None) -> None:
         raise Failure("bad_parameter", "* CountTokensRequest.generate_content_request.model: model is not specified\n")
 
 
-def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict[str, Json]:
+def read(http: HttpRequest, kind: proto.MessageType, validation: Validation) -> dict[str, Json]:
     """Return the body as its message, with camelCase keys. If nothing is checked, wrong values are left out.
 
     Raises Failure with all mistakes.
@@ -101,10 +104,9 @@ def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict
         raise Failure(failure.reason, f"Invalid JSON payload received. {_explain_broken(http.body, failure)}") from None
     body, found = proto.read_message(kind, given, vertex=is_vertex(http))
     if found and validation is not Validation.OFF:
-        told = [(each.where, each.text) for each in found]
-        violations = [{"field": place, "description": text} if place else {"description": text} for place, text in told]
+        violations = [{**({"field": each.where} if each.where else {}), "description": each.text} for each in found]
         details = {"@type": f"{TYPES}BadRequest", "fieldViolations": violations}
-        raise Failure("bad_parameter", "\n".join(text for _, text in told), details={"google": [details]})
+        raise Failure("bad_parameter", "\n".join(each.text for each in found), details={"google": [details]})
     return body
 
 
@@ -138,16 +140,21 @@ _EXPECTED = {
 }
 
 
-def make_renamer(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
+def make_renamer(kind: proto.MessageType) -> Callable[[HttpRequest, Body], Body]:
     """Return the `unify` of an operation whose bodies are this message."""
     return lambda http, body: proto.rename_fields(kind, body, vertex=is_vertex(http))
 
 
 def find_model(http: HttpRequest) -> str:
+    """Return the name of the model in a path."""
     return http.path_params["model"]
 
 
-_Texts = tuple[list[Message], list[Body]]  # what is said where all parts are texts, and the contents as they mean it
+class _Texts(NamedTuple):
+    """The messages of a body whose parts are all texts, and its contents without what cannot change an answer."""
+
+    messages: list[Message]
+    contents: list[Body]
 
 
 def _read_texts(body: Body) -> _Texts | None:
@@ -168,7 +175,7 @@ def _read_texts(body: Body) -> _Texts | None:
             return None
         messages.append(Message("assistant" if role == "model" else "user", "".join(texts)))
         meant.append(content if role else {"role": "user", "parts": content["parts"]})
-    return (messages, meant) if meant else None
+    return _Texts(messages, meant) if meant else None
 
 
 def _list_texts(content: Body) -> list[str] | None:
@@ -185,21 +192,24 @@ def make_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | Non
     model = find_model(http)
     config = body.get("generationConfig")
     tools = tuple(_read_tools(body)) if "tools" in body else ()
+    cache = body.get("cachedContent") or None
+    if cache is not None:  # on Vertex AI, a project contains it
+        cache = _PROJECT_PREFIX.sub("", cache)
     return Call(
         dialect=NAME,
         operation=operation,
         model=model,
         http=http,
-        meaning=_find_meaning(body, model, _simplify_contents(body["contents"]) if texts is None else texts[1]),
+        meaning=_find_meaning(body, model, _simplify_contents(body["contents"]) if texts is None else texts.contents),
         raw=body,
-        messages=tuple(list_messages(body)) if texts is None else PlainMessages(texts[0]),
+        messages=tuple(list_messages(body)) if texts is None else PlainMessages(texts.messages),
         tools=tools,
         tool_choice=_read_tool_choice(body, tools) if tools or "toolConfig" in body else _NO_CHOICE,
         stream=":stream" in http.path,
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
         finishes=FINISHES,
-        previous_response_id=_read_cache_name(body["cachedContent"]) if "cachedContent" in body else None,
+        previous_response_id=cache,
         part_tokens=_count_part_tokens,
         message_tokens=0,
         options=_read_options(config) if config else _USUAL,
@@ -226,11 +236,6 @@ def _read_options(config: Body) -> Options:
     )
 
 
-def _read_cache_name(name: str) -> str | None:
-    """Return the name of a cached content without the project that contains it on Vertex AI."""
-    return _PROJECT_PREFIX.sub("", name) if name else None
-
-
 _PROJECT_PREFIX = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
 
 
@@ -239,10 +244,12 @@ def _count_part_tokens(part: Mapping[str, Json]) -> int:
 
 
 def is_media(part: Mapping[str, Json]) -> bool:
+    """Return whether a part of a message is media, and not a use of Google's tools."""
     return part["type"] not in _DONE.values()
 
 
 def list_messages(body: Body) -> Iterator[Message]:
+    """Yield the messages of a body; each result of a function is a message of its own."""
     system = body.get("systemInstruction")
     if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
@@ -337,11 +344,11 @@ def _read_tools(body: Body) -> Iterator[Tool]:
             yield Tool(function["name"], function.get("description") or "", schema)
         for name in tool:
             if name != "functionDeclarations":
-                kind = _KINDS.get(name, f"google_{proto.snake_case(name)}")
+                kind = _KINDS.get(name, f"google_{proto.write_snake_case(name)}")
                 yield Tool(kind, kind=kind, options=tool[name] if isinstance(tool[name], Mapping) else {})
 
 
-# Tools of Google that are like those that others have.
+# Google's names of tools that other providers have, too.
 _KINDS = {
     "googleSearch": "web_search",
     "googleSearchRetrieval": "web_search",

@@ -19,7 +19,7 @@ from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_ca
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import answer_reply, make_json_reply, make_request_hex
 from mockserver.dialects.mistral.conversations import make_conversation_operations
-from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
+from mockserver.dialects.mistral.errors import fail, list_rate_limit_headers, refuse, write_header_lines
 from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
@@ -31,7 +31,7 @@ from mockserver.wire.chat import ChatLayout, ChatRenderer
 WINDOW = 131_072  # tokens, of a model that the settings do not describe
 
 
-def _count(usage: Usage) -> Mapping[str, Json]:
+def _make_usage(usage: Usage) -> Mapping[str, Json]:
     return {
         "prompt_tokens": usage.prompt,
         "total_tokens": usage.total,
@@ -55,13 +55,13 @@ CHAT_LAYOUT = ChatLayout(
     call=("id", "function", "index"),
     ending={"content": ""},
     thinks_in_content=True,
-    count=_count,
+    count=_make_usage,
 )
 _CHATS = ChatRenderer(CHAT_LAYOUT)
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
-    lines = write_lines(call.http, call)
+    lines = write_header_lines(call.http, call)
     return answer_reply(outcome, _CHATS, call.options, lines, stream=call.stream)
 
 
@@ -88,14 +88,14 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     made = render_embeddings(outcome, encoding if encoding == "base64" else call.raw.get("output_dtype"))
     usage = {**made["usage"], "completion_tokens": 0, "prompt_audio_seconds": None}
     body = {"id": make_request_hex(call.http, call), **made, "usage": usage}
-    return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
 
 
 def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True)
     listed = [_describe(name, outcome.created, limits.context) for name, limits in known]
     body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-    return make_json_reply(200, body, write_lines(call.http, call))
+    return make_json_reply(200, body, write_header_lines(call.http, call))
 
 
 def _describe(name: str, created: int, window: int | None) -> dict[str, Json]:
@@ -155,7 +155,7 @@ DIALECT = Dialect(
     ),
     read_credential=read_bearer,
     fail=fail,
-    rate_limit_headers=rate_limit_headers,
+    rate_limit_headers=list_rate_limit_headers,
     models=_MODELS,
     own_features=frozenset({"finish_error"}),
     missing=dict.fromkeys(

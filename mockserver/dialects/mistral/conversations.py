@@ -1,6 +1,6 @@
 """Mistral's agents and conversations, which the service keeps (https://docs.mistral.ai/agents/agents_basics).
 
-A conversation is a chat of entries: what its model, its agent or its start says holds for all that is asked in it.
+A conversation is a chat of entries. Its model or agent, and the fields with which it started, hold for all of it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, open_shape, optional, shape, text_or
 from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
 from mockserver.dialects._reply import answer_reply, make_data_reply, make_json_reply
-from mockserver.dialects.mistral.errors import refuse, write_lines
+from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME, make_chat
 from mockserver.kinds.kept import AGENTS, CONVERSATION_ITEMS, CONVERSATIONS
 from mockserver.kinds.objects import Beginning, Objects, Work, find_object
@@ -31,7 +31,7 @@ from mockserver.wire.parts import join_spoken, write_moment
 _IDS = IdShape("conv_", 32, "hex")
 _AGENT_IDS = IdShape("ag_", 32, "hex")
 _USUAL_MODEL = "mistral-medium-latest"
-_STANDING: Mapping[str, Any] = {  # what holds for all that is asked
+_STANDING: Mapping[str, Any] = {  # fields that hold for all of a conversation
     "model": optional(str),
     "name": optional(str),
     "description": optional(str),
@@ -73,10 +73,10 @@ def make_conversation_operations() -> tuple[Operation, ...]:
             params={"id": "conv_1"},
             shows_reasoning=True,
         ),
-        _look_up("conversation", "GET", conversation, _show),
-        _look_up(items, "GET", f"{conversation}/history", _list_all),
-        _look_up(items, "GET", f"{conversation}/messages", _list_messages),
-        _look_up("delete_conversation", "DELETE", conversation, _delete),
+        _make_look_up("conversation", "GET", path=conversation, work=_show),
+        _make_look_up(items, "GET", path=f"{conversation}/history", work=_list_all),
+        _make_look_up(items, "GET", path=f"{conversation}/messages", work=_list_messages),
+        _make_look_up("delete_conversation", "DELETE", path=conversation, work=_delete),
         Operation(AGENTS.made_by, "POST", "/agents", parse=create_agent, render=_render_view),
         Operation(
             "update_agent",
@@ -85,13 +85,13 @@ def make_conversation_operations() -> tuple[Operation, ...]:
             parse=partial(_parse_agent, "update_agent", _update_agent),
             render=_render_view,
         ),
-        _look_up("agents", "GET", "/agents", _list_agents),
-        _look_up("agent", "GET", agent, _show_agent),
-        _look_up("delete_agent", "DELETE", agent, _delete_agent),
+        _make_look_up("agents", "GET", path="/agents", work=_list_agents),
+        _make_look_up("agent", "GET", path=agent, work=_show_agent),
+        _make_look_up("delete_agent", "DELETE", path=agent, work=_delete_agent),
     )
 
 
-def _look_up(name: str, method: str, path: str, work: Work) -> Operation:
+def _make_look_up(name: str, method: str, path: str, work: Work) -> Operation:
     return Operation(name, method, path, parse=look_up(NAME, name, work=work), render=_render_view)
 
 
@@ -100,8 +100,8 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def _render_view(call: Call, view: ObjectView) -> Reply:
-    """Return the reply: an object, a list of objects, or nothing for what is deleted."""
-    lines = write_lines(call.http, call)
+    """Return the reply: an object, a list of objects, or an empty one after a deletion."""
+    lines = write_header_lines(call.http, call)
     if view.status == _NO_CONTENT:
         return Reply(_NO_CONTENT, HeaderLines(lines))
     if _LISTED in view.body:
@@ -113,11 +113,11 @@ _LISTED = "listed"  # where a view has a list, which is the whole body
 _NO_CONTENT = 204
 
 
-# What is asked in a conversation.
+# Turns of conversations.
 
 
-class _Kept(Struct, frozen=True):
-    """The conversation that goes on, a new one if it has no id, the agent of a new one, and the request's entries."""
+class _Turn(Struct, frozen=True, kw_only=True):
+    """A turn: the id of the conversation that goes on, or the agent of a new one, and the entries of the request."""
 
     conversation: str
     agent: str
@@ -125,7 +125,7 @@ class _Kept(Struct, frozen=True):
     is_stored: bool
 
     async def read(self, call: Call, objects: Objects) -> Beginning:
-        """Return what was said, and the agent's instructions; an unknown agent has none. Raises Failure."""
+        """Return the earlier messages and the agent's instructions; an unknown agent has none. Raises Failure."""
         kept: KeptObject | None = None
         if self.conversation:
             kept = await _find(self.conversation, objects)
@@ -134,10 +134,10 @@ class _Kept(Struct, frozen=True):
         if kept is None or kept.call is None:
             return Beginning()
         before: Call = kept.call
-        return Beginning(before.messages, before.model, before.tools, before.tool_choice)
+        return Beginning(before.messages, before.model, tools=before.tools, tool_choice=before.tool_choice)
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
-        """Keep what was asked and said for calls that go on, unless the request says not to."""
+        """Keep the turn for calls that go on, unless the request does not want that."""
         if not self.is_stored:
             return answer
         name = self.conversation or answer.id
@@ -153,9 +153,9 @@ class _Kept(Struct, frozen=True):
                 *list_entries(answer, ConversationOptions(name, standing.get("agent_id"))),
             ],
         }
-        whole = (*call.messages, _remember(answer))
+        whole = (*call.messages, _make_message(answer))
         beginning = replace(call, http=HttpRequest("POST", ""), raw={}, meaning={}, messages=whole, references=None)
-        await objects.keep(KeptObject(NAME, CONVERSATIONS.made_by, name, body, call=beginning))
+        await objects.keep(KeptObject(NAME, CONVERSATIONS.made_by, id=name, body=body, call=beginning))
         return answer
 
     def _describe(self, answer: Answer) -> Iterator[Body]:
@@ -166,7 +166,8 @@ class _Kept(Struct, frozen=True):
             yield {"object": "entry", "created_at": moment, "completed_at": moment, "id": name, **entry}
 
 
-def _remember(answer: Answer) -> Message:
+def _make_message(answer: Answer) -> Message:
+    """Return an answer as the message that later calls go on from."""
     choice = answer.choices[0]
     calls = tuple([part.call for part in choice.parts if isinstance(part, ToolUse)])
     return Message("assistant", join_spoken(choice), tool_calls=calls)
@@ -176,15 +177,15 @@ def _parse_start(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_body(START, read_object(http), refuse, validation)
     if not (parsed.get("model") or parsed.get("agent_id")) and validation is not Validation.OFF:
         raise refuse(Complaint("missing", ("model",)))
-    return _make_call(http, body, parsed, validation)
+    return _make_call(http, body, parsed=parsed, validation=validation)
 
 
 def _parse_append(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_body(APPEND, read_object(http), refuse, validation)
-    return _make_call(http, body, parsed, validation)
+    return _make_call(http, body, parsed=parsed, validation=validation)
 
 
-def _make_call(http: HttpRequest, body: Body, parsed: Body, validation: Validation) -> Call:
+def _make_call(http: HttpRequest, body: Body, *, parsed: Body, validation: Validation) -> Call:
     conversation = http.path_params.get("id", "")
     agent = parsed.get("agent_id") or ""
     entries = _list_entries(parsed.get("inputs"))
@@ -203,7 +204,12 @@ def _make_call(http: HttpRequest, body: Body, parsed: Body, validation: Validati
         raw=body,
         ids=_IDS,
         meaning={**call.meaning, "agent": agent} if agent else call.meaning,
-        references=_Kept(conversation, agent, entries, is_stored=parsed.get("store") is not False),
+        references=_Turn(
+            conversation=conversation,
+            agent=agent,
+            entries=entries,
+            is_stored=parsed.get("store") is not False,
+        ),
     )
 
 
@@ -220,7 +226,7 @@ def _list_entries(inputs: Json) -> Sequence[Body]:
 
 
 def _write_chat(entries: Sequence[Body]) -> Sequence[Body]:
-    """Return entries as the messages of a chat; calls in a row are those of one message."""
+    """Return entries as the messages of a chat; calls in a row belong to one message."""
     messages = list[dict[str, Any]]()
     for entry in entries:
         match entry.get("type"):
@@ -241,7 +247,7 @@ def _write_chat(entries: Sequence[Body]) -> Sequence[Body]:
 
 def _render(call: Call, outcome: Answer) -> Reply:
     options = ConversationOptions(call.http.path_params.get("id", ""), call.raw.get("agent_id"))
-    return answer_reply(outcome, _RENDERER, options, write_lines(call.http, call), stream=call.stream)
+    return answer_reply(outcome, _RENDERER, options, write_header_lines(call.http, call), stream=call.stream)
 
 
 # Look-ups of conversations.
@@ -250,7 +256,7 @@ def _render(call: Call, outcome: Answer) -> Reply:
 async def _find(name: str, objects: Objects) -> KeptObject:
     """Return a conversation by its id; one that nobody began is empty. Raises Failure."""
     body: Body = {"created": objects.now, "model": _USUAL_MODEL, "entries": []}
-    invented = KeptObject(NAME, CONVERSATIONS.made_by, name, body, invented=True)
+    invented = KeptObject(NAME, CONVERSATIONS.made_by, id=name, body=body, invented=True)
     return await find_object(objects, CONVERSATIONS.made_by, name, invented=invented)
 
 
@@ -292,16 +298,26 @@ def _parse_agent(operation: str, work: Work, http: HttpRequest, validation: Vali
         for key in ("model", "name"):
             if not parsed.get(key):
                 raise refuse(Complaint("missing", (key,)))
-    return Call(NAME, operation, parsed.get("model") or "", http, {"id": name, **body}, parsed, id=name, work=work)
+    return Call(
+        NAME,
+        operation,
+        model=parsed.get("model") or "",
+        http=http,
+        meaning={"id": name, **body},
+        raw=parsed,
+        id=name,
+        work=work,
+    )
 
 
 def _make_agent(name: str, body: Body) -> KeptObject:
-    """Return an agent, with the call that conversations with it go on from."""
-    told = _write_instructions(body)
-    chat = {"model": name, "messages": told or [{"role": "user", "content": ""}], "tools": body.get("tools") or []}
+    """Return an agent, with the call that begins all conversations with it."""
+    instructions = _write_instructions(body)
+    messages = instructions or [{"role": "user", "content": ""}]
+    chat = {"model": name, "messages": messages, "tools": body.get("tools") or []}
     call = make_chat(HttpRequest("POST", ""), chat, Validation.OFF)
-    beginning = replace(call, raw={}, meaning={}, messages=call.messages if told else ())
-    return KeptObject(NAME, AGENTS.made_by, name, body, call=beginning)
+    beginning = replace(call, raw={}, meaning={}, messages=call.messages if instructions else ())
+    return KeptObject(NAME, AGENTS.made_by, id=name, body=body, call=beginning)
 
 
 async def _create_agent(call: Call, objects: Objects) -> ObjectView:
@@ -319,7 +335,7 @@ async def _update_agent(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _find_agent(name: str, objects: Objects, *, is_known: bool = False) -> KeptObject:
-    """Return an agent by its id; one that nobody made here has nothing but a model. Raises Failure.
+    """Return an agent by its id; one that nobody made here has only a model. Raises Failure.
 
     `is_known`: it exists in any case, as users make agents in the console.
     """

@@ -1,6 +1,7 @@
 """Errors of Mistral: refusals of the service, of its schema and of the gateway, and the headers of replies."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -20,7 +21,7 @@ from mockserver.dialects._parse import Complaint, read_bearer
 from mockserver.dialects._reply import make_json_reply, make_request_hex, make_request_uuid
 
 
-def write_lines(http: HttpRequest, call: Call | None) -> str:
+def write_header_lines(http: HttpRequest, call: Call | None) -> str:
     """Return the header lines of a reply."""
     return (
         f"mistral-correlation-id: {make_request_uuid(http, call)}\r\n"
@@ -29,7 +30,7 @@ def write_lines(http: HttpRequest, call: Call | None) -> str:
     )
 
 
-def rate_limit_headers(standings: Standings) -> Headers:
+def list_rate_limit_headers(standings: Standings) -> Headers:
     """Return limit and remaining amount of requests and tokens in a minute, if they are limited."""
     kinds = (("req", standings.requests), ("tokens", standings.tokens))
     return tuple(
@@ -45,7 +46,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if (detail := describe_unreadable(http, failure)) is not None:
         failure = failure.replace(reason="unprocessable", message=detail["msg"], details={"detail": [detail]})
     resolved = ERRORS.resolve(failure, http, call)
-    lines = write_lines(http, call) + write_retry_lines(failure)
+    lines = write_header_lines(http, call) + write_retry_lines(failure)
     stated = failure.kind is not None or failure.code is not None or failure.param is not None
     if resolved.status == 401 and failure.message is None:
         body: dict[str, Json] = {"detail": "Unauthorized"}
@@ -69,35 +70,40 @@ def refuse(complaint: Complaint) -> Failure:
     """Return the failure of a mistake: of the schema, with its place, or of the service in a sentence."""
     if complaint.message is not None:
         return Failure("bad_parameter", complaint.message)
-    kind, message = _word_complaint(complaint)
-    detail = {"type": kind, "loc": ["body", *complaint.path], "msg": message, "input": complaint.got}
-    return Failure("unprocessable", f"{complaint.where}: {message}", details={"detail": [detail]})
+    why = _word_complaint(complaint)
+    detail = {"type": why.kind, "loc": ["body", *complaint.path], "msg": why.message, "input": complaint.got}
+    return Failure("unprocessable", f"{complaint.where}: {why.message}", details={"detail": [detail]})
 
 
-def _word_complaint(complaint: Complaint) -> tuple[str, str]:
-    """Return the type and the message of a complaint, as Pydantic words it."""
+class _PydanticError(NamedTuple):
+    kind: str
+    message: str
+
+
+def _word_complaint(complaint: Complaint) -> _PydanticError:
+    """Return a complaint in Pydantic's words."""
     bound = complaint.bound
     match complaint.kind:
         case "missing":
-            return "missing", "Field required"
+            return _PydanticError("missing", "Field required")
         case "unknown":
-            return "extra_forbidden", "Extra inputs are not permitted"
+            return _PydanticError("extra_forbidden", "Extra inputs are not permitted")
         case "value":
             *others, last = [f"'{value}'" for value in complaint.expected] or ["another value"]
             allowed = f"{', '.join(others)} or {last}" if others else last
-            return "literal_error", f"Input should be {allowed}"
+            return _PydanticError("literal_error", f"Input should be {allowed}")
         case "below":
-            return "greater_than_equal", f"Input should be greater than or equal to {bound:g}"
+            return _PydanticError("greater_than_equal", f"Input should be greater than or equal to {bound:g}")
         case "above":
-            return "less_than_equal", f"Input should be less than or equal to {bound:g}"
+            return _PydanticError("less_than_equal", f"Input should be less than or equal to {bound:g}")
         case "short":
-            return "too_short", f"Input should have at least {bound} items after validation"
+            return _PydanticError("too_short", f"Input should have at least {bound} items after validation")
         case "long":
-            return "too_long", f"Input should have at most {bound} items after validation"
+            return _PydanticError("too_long", f"Input should have at most {bound} items after validation")
         case "pattern":
-            return "string_pattern_mismatch", f"String should match pattern '{bound}'"
+            return _PydanticError("string_pattern_mismatch", f"String should match pattern '{bound}'")
     name, words = _TYPES.get(complaint.expected[0], _TYPES["a string"])
-    return name, f"Input should be a valid {words}"
+    return _PydanticError(name, f"Input should be a valid {words}")
 
 
 _TYPES = {

@@ -1,6 +1,6 @@
 """Mistral's moderations and classifications, of texts and of chats (https://docs.mistral.ai/api/endpoint/classifiers).
 
-Of a chat, the last message is judged.
+Only the last message of a chat is judged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, label_member, list_of, open_shape, optional, shape, text_or, union_by
 from mockserver.dialects._parse import Body, read_request
 from mockserver.dialects._reply import make_json_reply
-from mockserver.dialects.mistral.errors import refuse, write_lines
+from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import MESSAGE, NAME, list_texts
 from mockserver.kinds.moderations import Judgement, Moderations
 
@@ -72,25 +72,29 @@ def make_judging_operations() -> Sequence[Operation]:
 
 def _parse_texts(operation: str, http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(JUDGE, http, refuse, validation)
-    return _make_call(operation, http, body, list_texts(parsed["input"]))
+    return _make_call(operation, http, body=body, texts=list_texts(parsed["input"]))
 
 
 def _parse_chats(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(JUDGE_CHAT, http, refuse, validation)
-    return _make_chat_call("moderations", http, body, _list_chats(parsed["input"]))
+    given = parsed["input"]
+    chats = given if given and isinstance(given[0], list) else [given]
+    return _make_chat_call("moderations", http, body=body, chats=chats)
 
 
 def _parse_requests(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(CLASSIFY_CHAT, http, refuse, validation)
-    return _make_chat_call("classifications", http, body, _list_chats_of_requests(parsed["input"]))
+    given = parsed["input"]
+    requests = [given] if isinstance(given, Mapping) else given
+    return _make_chat_call("classifications", http, body=body, chats=[each["messages"] for each in requests])
 
 
-def _make_chat_call(operation: str, http: HttpRequest, body: Body, chats: Sequence[Chat]) -> Call:
-    call = _make_call(operation, http, body, [_read_last(chat) for chat in chats])
+def _make_chat_call(operation: str, http: HttpRequest, *, body: Body, chats: Sequence[Chat]) -> Call:
+    call = _make_call(operation, http, body=body, texts=[_read_last(chat) for chat in chats])
     return replace(call, meaning={**call.meaning, "chats": [*chats]})
 
 
-def _make_call(operation: str, http: HttpRequest, body: Body, texts: Sequence[str]) -> Call:
+def _make_call(operation: str, http: HttpRequest, *, body: Body, texts: Sequence[str]) -> Call:
     return Call(
         dialect=NAME,
         operation=operation,
@@ -102,16 +106,6 @@ def _make_call(operation: str, http: HttpRequest, body: Body, texts: Sequence[st
         prompts=tuple(map(Prompt, texts)),
         ids=IdShape("", 32, "hex"),
     )
-
-
-def _list_chats(given: Json) -> Sequence[Chat]:
-    """Return the chats of an input, even if it is a single one."""
-    return given if given and isinstance(given[0], list) else [given]
-
-
-def _list_chats_of_requests(given: Json) -> Sequence[Chat]:
-    """Return the chats of requests, even if it is a single one."""
-    return [each["messages"] for each in ([given] if isinstance(given, Mapping) else given)]
 
 
 def _read_last(chat: Chat) -> str:
@@ -128,7 +122,7 @@ Show = Callable[[Judgement], Mapping[str, Json]]
 def _make_renderer(show: Show) -> Callable[[Call, Moderations], Reply]:
     def render(call: Call, outcome: Moderations) -> Reply:
         body = {"id": outcome.id, "model": outcome.model, "results": [*map(show, outcome.results)]}
-        return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
+        return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
 
     return render
 

@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._parse import Body, complain, find_unknown_fields, read_request, refuse_first
 from mockserver.dialects._reply import make_json_reply
-from mockserver.dialects.mistral.errors import refuse, write_lines
+from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME, URL, translate_part
 from mockserver.kinds.ocr import DocumentPage, Pages
 
@@ -59,7 +59,7 @@ OCR = Model(
 
 
 def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
-    """Return the Call of a body: the name of the document, or else its URL, is what the user says."""
+    """Return the Call of a body, whose message is the name of the document, or else its URL."""
     body, parsed = read_request(OCR, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, OCR.fields), refuse)
@@ -73,23 +73,24 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
         http=http,
         meaning={**meaning, "model": model},
         raw=body,
-        messages=(Message("user", _name(document), parts=(translate_part(document),)),),
+        messages=(Message("user", _name_document(document), parts=(translate_part(document),)),),
         options=Options(pages=_read_pages(parsed.get("pages"))),
     )
 
 
 def render_ocr(call: Call, outcome: Pages) -> Reply:
+    """Return the reply with the pages of a document."""
     body = {
         "pages": [*map(_show_page, outcome.pages)],
         "model": outcome.model,
         "document_annotation": None,
         "usage_info": {"pages_processed": len(outcome.pages), "doc_size_bytes": None},
     }
-    return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
 
 
-def _name(document: Body) -> str:
-    """Return the name of a document, or else its URL or the id of its file. One that is sent whole gets a name."""
+def _name_document(document: Body) -> str:
+    """Return the name of a document, or else its URL or the id of its file; a data URL becomes a short name."""
     if name := document.get("document_name"):
         return str(name)
     url: Any = document.get("document_url") or document.get("image_url") or document.get("file_id") or ""
@@ -101,7 +102,7 @@ def _name(document: Body) -> str:
 
 
 def _read_pages(given: Json) -> tuple[int, ...] | None:
-    """Return the places of the wanted pages, which may be a text such as `0,2-4`. Raises Failure if it is another."""
+    """Return the places of the wanted pages: a list of them, or a text such as `0,2-4`. Raises Failure."""
     if given is None:
         return None
     spans = [range(index, index + 1) for index in given] if isinstance(given, list) else _read_spans(given)

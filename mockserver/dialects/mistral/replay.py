@@ -33,13 +33,13 @@ def _find_wrong_order(call: Call, messages: Sequence[Body]) -> Problems:
 
 def _find_uneven_results(call: Call, messages: Sequence[Body]) -> Problems:
     for at, message in enumerate(messages):
-        asked = len(message.get("tool_calls") or ())
-        if not asked:
+        calls = len(message.get("tool_calls") or ())
+        if not calls:
             continue
-        told = 0
-        while at + told + 1 < len(messages) and messages[at + told + 1]["role"] == "tool":
-            told += 1
-        if told != asked:
+        results = 0
+        while at + results + 1 < len(messages) and messages[at + results + 1]["role"] == "tool":
+            results += 1
+        if results != calls:
             words = "Not the same number of function calls and responses"
             keep = "right after `tool_calls`, send a `tool` message for each call"
             yield HistoryProblem(_make_failure(words, ORDER, "3230"), f"messages[{at}].tool_calls", keep)
@@ -58,7 +58,7 @@ def _make_failure(message: str, kind: str, code: str) -> Failure:
 
 
 def _read_history(call: Call) -> Sequence[Body] | None:
-    """Return the messages, if more than one speaks."""
+    """Return the messages; None if none of them answers another."""
     messages: Sequence[Body] = call.raw.get("messages") or ()
     return messages if call.is_checked and any(message["role"] in _ANSWERED_ROLES for message in messages) else None
 

@@ -38,7 +38,7 @@ NAME = "mistral"
 CHAT_IDS = IdShape("", 32, "hex")
 TOOL_CALL_IDS = IdShape("", 9)
 _ROLE_AND_CONTENT = 2  # fields
-_OF_OPENAI = frozenset(("refusal", "function_call", "audio"))  # fields of its messages that mean nothing here
+_OF_OPENAI = frozenset(("refusal", "function_call", "audio"))  # fields of OpenAI's messages that Mistral ignores
 USUAL_MODEL = "mistral-small-latest"
 
 URL = text_or("<an object>", open_shape(url=str))
@@ -56,7 +56,7 @@ _Content = optional(text_or("<an array of objects>", list_of(_Parts)))
 _ToolCall = open_shape(
     id=optional(str), type=optional(str), function=open_shape(name=str, arguments=text_or("<an object>", Object))
 )
-_Said: Mapping[str, Any] = {
+_MessageFields: Mapping[str, Any] = {
     "content": _Content,
     "name": optional(str),
     "tool_calls": optional(list_of(_ToolCall)),
@@ -64,7 +64,7 @@ _Said: Mapping[str, Any] = {
     "prefix": optional(bool),
 }
 MESSAGE = tag_union(
-    "role", *[open_shape(role=literal(role), **_Said) for role in ("system", "user", "assistant", "tool")]
+    "role", *[open_shape(role=literal(role), **_MessageFields) for role in ("system", "user", "assistant", "tool")]
 )
 _Function = open_shape(name=str, description=optional(str), parameters=optional(Object), strict=optional(bool))
 _Tool = open_shape(type=optional(str), function=optional(_Function))
@@ -112,16 +112,17 @@ _ChatBody: Mapping[str, Any] = {
 }
 
 
-def _chat_model(schema: Schema) -> Model:
+def _make_chat_model(schema: Schema) -> Model:
     return Model(schema, conversation={"messages": read_messages}, lenient={"tools": read_tools})
 
 
-CHAT = _chat_model(shape(model=str, **_ChatBody))
-AGENT = _chat_model(shape(agent_id=str, **_ChatBody))
+CHAT = _make_chat_model(shape(model=str, **_ChatBody))
+AGENT = _make_chat_model(shape(agent_id=str, **_ChatBody))
 FIM = Model(shape(model=str, prompt=str, suffix=optional(str), **_SAMPLING))
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a chat. Raises Failure."""
     return _parse(http, validation, CHAT)
 
 
@@ -138,7 +139,7 @@ def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
 
 
 def make_chat(http: HttpRequest, asked: Body, validation: Validation) -> Call:
-    """Return the Call of a chat with this body, which is in no request. Raises Failure."""
+    """Return the Call of a chat whose body was made here, and not sent. Raises Failure."""
     body, chat = read_body(CHAT, asked, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, CHAT.fields), refuse)
@@ -186,6 +187,7 @@ def _translate_message(message: Body) -> Body:
 
 
 def translate_part(part: Body) -> Body:
+    """Return a part of a message in OpenAI's form."""
     match part:
         case {"type": "image_url", "image_url": str(url)}:
             return {**part, "image_url": {"url": url}}

@@ -1,4 +1,4 @@
-"""Mistral's transcriptions (https://docs.mistral.ai/capabilities/audio): what is said in a recording, or at a URL."""
+"""Mistral's transcriptions (https://docs.mistral.ai/capabilities/audio) of recordings, sent or at a URL."""
 
 from collections.abc import Iterator, Sequence
 from math import ceil
@@ -14,11 +14,11 @@ from mockserver.dialects import Operation
 from mockserver.dialects._openai_api.audio import AudioApi, Transcription, count_tokens, divide, split_words
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import STREAM_LINES, make_json_reply, merge_headers
-from mockserver.dialects.mistral.errors import write_lines
+from mockserver.dialects.mistral.errors import write_header_lines
 from mockserver.dialects.mistral.request import NAME
 from mockserver.kinds.audio import Transcript
 
-_AUDIO = AudioApi(NAME, write_lines, urls=("file_url", "file_id"))
+_AUDIO = AudioApi(NAME, write_header_lines, urls=("file_url", "file_id"))
 
 
 def make_transcription_operation() -> Operation:
@@ -28,7 +28,7 @@ def make_transcription_operation() -> Operation:
 
 
 def _render(call: Call, outcome: Transcript) -> Reply:
-    lines = write_lines(call.http, call)
+    lines = write_header_lines(call.http, call)
     body = _make_body(call, outcome)
     if not call.stream:
         return make_json_reply(200, body, lines, outcome.headers)

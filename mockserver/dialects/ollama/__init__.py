@@ -35,11 +35,13 @@ def _render(call: Call, outcome: Answer | Models, options: LineOptions) -> Reply
 
 
 def _describe_loading(call: Call, outcome: Models, options: LineOptions) -> dict[str, Json]:
-    """Return the answer to a request that says nothing: the model is in memory now, or no longer."""
-    said: dict[str, Json] = {"response": ""} if options.generates else {"message": {"role": "assistant", "content": ""}}
+    """Return the answer to a request without a prompt: the model is in memory now, or no longer."""
+    empty: dict[str, Json] = {"response": ""}
+    if not options.generates:
+        empty = {"message": {"role": "assistant", "content": ""}}
     ends = "unload" if call.raw.get("keep_alive") in _AT_ONCE else "load"
     head = {"model": call.model, "created_at": write_moment(outcome.created)}
-    return {**head, **said, "done": True, "done_reason": ends}
+    return {**head, **empty, "done": True, "done_reason": ends}
 
 
 _AT_ONCE = (0, "0", "0s")

@@ -78,7 +78,7 @@ def _name_ids(operation: Operation) -> Operation:
         call = operation.parse(http, validation)
         ids = _TEXT_IDS if operation.name == "completions" else _CHAT_IDS
         made = replace(call, ids=ids, tool_call_ids=TOOL_CALL_IDS)
-        vars(made).update(vars(call))  # what is known of it
+        vars(made).update(vars(call))  # values that were computed for the call
         return made
 
     def render(call: Call, outcome: Answer) -> Reply:

@@ -12,7 +12,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS, make_embedding_call
 from mockserver.dialects._fields import Model, Object, open_shape, optional
 from mockserver.dialects._reply import make_json_reply
-from mockserver.dialects.ollama.errors import refuse_as
+from mockserver.dialects.ollama.errors import make_refuse
 from mockserver.dialects.ollama.request import NAME, make_load_call, read
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.ollama import LOAD, PROMPT_TOKEN
@@ -26,30 +26,30 @@ _OPTIONS = {
 }
 EMBED = Model(open_shape(input=optional(Any), dimensions=optional(int), **_OPTIONS), needed=("model",))
 EMBED_PROMPT = Model(open_shape(prompt=optional(str), **_OPTIONS), needed=("model",))
-_refuse_embed = refuse_as("EmbedRequest")
-_refuse_prompt = refuse_as("EmbeddingRequest")
+_refuse_embed = make_refuse("EmbedRequest")
+_refuse_prompt = make_refuse("EmbeddingRequest")
 
 
 def make_embedding_operations() -> tuple[Operation, ...]:
     return (
-        Operation("embeddings", "POST", "/api/embed", parse=_parse, render=_render, body=_ask("input")),
+        Operation("embeddings", "POST", "/api/embed", parse=_parse, render=_render, body=_make_ask("input")),
         Operation(
-            "embeddings", "POST", "/api/embeddings", parse=_parse_prompt, render=_render_one, body=_ask("prompt")
+            "embeddings", "POST", "/api/embeddings", parse=_parse_prompt, render=_render_one, body=_make_ask("prompt")
         ),
     )
 
 
-def _ask(key: str) -> Callable[[str], dict[str, Json]]:
+def _make_ask(key: str) -> Callable[[str], dict[str, Json]]:
     return lambda text: {key: text}
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read(EMBED, http, _refuse_embed, validation)
+    body, parsed = read(EMBED, http, refuse=_refuse_embed, validation=validation)
     given = parsed.get("input") or []
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Failure("bad_parameter", "invalid input type")
-    call = _make_call(http, body, parsed, texts)
+    call = _make_call(http, body, parsed=parsed, texts=texts)
     if parsed.get("truncate") is False:
         longest = max((len(prompt.find_tokens(call.tokenizer)) for prompt in call.prompts), default=0)
         if longest > MAX_TOKENS:
@@ -58,12 +58,12 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parse_prompt(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read(EMBED_PROMPT, http, _refuse_prompt, validation)
+    body, parsed = read(EMBED_PROMPT, http, refuse=_refuse_prompt, validation=validation)
     prompt = parsed.get("prompt")
-    return _make_call(http, body, {**parsed, "dimensions": None}, [prompt] if prompt else [])
+    return _make_call(http, body, parsed={**parsed, "dimensions": None}, texts=[prompt] if prompt else [])
 
 
-def _make_call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:
+def _make_call(http: HttpRequest, body: Any, *, parsed: Any, texts: list[str]) -> Call:
     """Return the Call of texts to embed; without any, it only loads the model."""
     if not texts:
         return make_load_call(http, body)

@@ -78,8 +78,8 @@ _FEATURES = {"json_schema": "structured outputs"}
 LEVELS = '"high", "medium", "low", "max", true, or false'  # of `think`
 
 
-def refuse_as(struct: str) -> Callable[[Complaint], Failure]:
-    """Return what makes the Failure of a mistake in a request, as Go reads it into a struct of this name."""
+def make_refuse(struct: str) -> Callable[[Complaint], Failure]:
+    """Return the function that words complaints about a request, which Go reads into a struct of this name."""
 
     def refuse(complaint: Complaint) -> Failure:
         if complaint.message is not None:
@@ -129,7 +129,7 @@ _GO_TYPES_OF_JSON = {"a string": "string", "an integer": "int", "a decimal": "fl
 
 
 def _word_bad_json(http: HttpRequest, failure: Failure) -> str | None:
-    """Return what Go says of a body that is not a JSON object."""
+    """Return Go's words about a body that is not a JSON object."""
     body = http.body
     if not body.strip():
         return "missing request body"

@@ -19,7 +19,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, open_shape, optional
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import make_data_reply
-from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, refuse_as, write_error_line
+from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, make_refuse, write_error_line
 from mockserver.dialects.ollama.request import NAME, read
 from mockserver.wire.parts import write_moment
 
@@ -36,64 +36,67 @@ Object = dict[str, Json]
 
 
 def make_model_operations() -> tuple[Operation, ...]:
-    """Return the operations on models, and those that say that the server is there."""
+    """Return the operations on models, and those that tell that the server runs."""
     return (
-        Operation("models", "GET", "/api/tags", parse=_parse_nothing("models"), render=_render_list),
-        Operation("model", "POST", "/api/show", parse=_parse_name("model", "ShowRequest"), render=_render_show),
-        Operation("running_models", "GET", "/api/ps", parse=_parse_nothing("running_models"), render=_render_running),
-        _transfer("pull_model", "pull", "PullRequest", _list_pull_steps),
-        _transfer("push_model", "push", "PushRequest", _list_push_steps),
-        _transfer("create_model", "create", "CreateRequest", _list_create_steps),
+        Operation("models", "GET", "/api/tags", parse=_make_bare_parser("models"), render=_render_list),
+        Operation("model", "POST", "/api/show", parse=_make_name_parser("model", "ShowRequest"), render=_render_show),
+        Operation(
+            "running_models", "GET", "/api/ps", parse=_make_bare_parser("running_models"), render=_render_running
+        ),
+        _make_transfer_operation("pull_model", "pull", struct="PullRequest", steps=_list_pull_steps),
+        _make_transfer_operation("push_model", "push", struct="PushRequest", steps=_list_push_steps),
+        _make_transfer_operation("create_model", "create", struct="CreateRequest", steps=_list_create_steps),
         Operation(
             "delete_model",
             "DELETE",
             "/api/delete",
-            parse=_parse_name("delete_model", "DeleteRequest"),
+            parse=_make_name_parser("delete_model", "DeleteRequest"),
             render=_render_done,
         ),
         Operation("copy_model", "POST", "/api/copy", parse=_parse_copy, render=_render_done),
-        Operation("blob", "GET", "/api/blobs/{digest}", parse=_parse_nothing("blob"), render=_render_done),
+        Operation("blob", "GET", "/api/blobs/{digest}", parse=_make_bare_parser("blob"), render=_render_done),
         Operation(
-            "create_blob", "POST", "/api/blobs/{digest}", parse=_parse_nothing("create_blob"), render=_render_created
+            "create_blob", "POST", "/api/blobs/{digest}", parse=_make_bare_parser("create_blob"), render=_render_created
         ),
-        Operation("version", "GET", "/api/version", parse=_parse_nothing("version"), render=_render_version),
-        Operation("server_status", "GET", "", parse=_parse_nothing("server_status"), render=_render_status),
+        Operation("version", "GET", "/api/version", parse=_make_bare_parser("version"), render=_render_version),
+        Operation("server_status", "GET", "", parse=_make_bare_parser("server_status"), render=_render_status),
     )
 
 
 def make_reply(body: Body) -> Reply:
+    """Return JSON as Ollama sends it."""
     return make_data_reply(200, to_json(body), "", json_type=JSON_TYPE)
 
 
-def _parse_nothing(operation: str) -> Callable[[HttpRequest, Validation], Call]:
+def _make_bare_parser(operation: str) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return Call(NAME, operation, "", http, {"model": "", **http.path_params})
+        return Call(NAME, operation, model="", http=http, meaning={"model": "", **http.path_params})
 
     return parse
 
 
-def _parse_name(operation: str, struct: str) -> Callable[[HttpRequest, Validation], Call]:
+def _make_name_parser(operation: str, struct: str) -> Callable[[HttpRequest, Validation], Call]:
     """Return the `parse` of a request that names a model; older clients call the field `name`."""
-    refuse = refuse_as(struct)
+    refuse = make_refuse(struct)
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        body, parsed = read(_NAMED, http, refuse, validation, named=False)
+        body, parsed = read(_NAMED, http, refuse=refuse, validation=validation, named=False)
         model = parsed.get("model") or parsed.get("name") or ""
         if not model:
             raise Failure("bad_parameter", "model is required")
         is_streamed = operation.endswith("_model") and operation != "delete_model"
         stream = is_streamed and parsed.get("stream") is not False
-        return Call(NAME, operation, model, http, {"model": model}, body, stream=stream)
+        return Call(NAME, operation, model=model, http=http, meaning={"model": model}, raw=body, stream=stream)
 
     return parse
 
 
 def _parse_copy(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read(_COPIED, http, refuse_as("CopyRequest"), validation, named=False)
+    body, parsed = read(_COPIED, http, refuse=make_refuse("CopyRequest"), validation=validation, named=False)
     for key in ("source", "destination"):
         if not parsed.get(key):
             raise Failure("bad_parameter", f'{key} "" is invalid')
-    return Call(NAME, "copy_model", parsed["source"], http, dict(parsed), body)
+    return Call(NAME, "copy_model", model=parsed["source"], http=http, meaning=dict(parsed), raw=body)
 
 
 def _render_list(call: Call, outcome: Models) -> Reply:
@@ -110,14 +113,14 @@ def _describe(name: str, created: int) -> Object:
     return {
         **_write_name(name),
         "modified_at": write_moment(created),
-        **_measure(name),
+        **_describe_size(name),
         "details": _describe_details(name),
         "capabilities": _list_capabilities(name),
     }
 
 
 def _describe_running(name: str, created: int, window: int | None) -> Object:
-    measures = _measure(name)
+    measures = _describe_size(name)
     return {
         **_write_name(name),
         **measures,
@@ -132,12 +135,12 @@ def _write_name(name: str) -> Object:
     return {"name": name, "model": name}
 
 
-def _measure(name: str) -> Object:
-    digest = _digest(name)
+def _describe_size(name: str) -> Object:
+    digest = _compute_digest(name)
     return {"size": 1_000_000_000 + int(digest[:8], 16), "digest": digest}
 
 
-def _digest(name: str) -> str:
+def _compute_digest(name: str) -> str:
     return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -178,18 +181,18 @@ def _render_show(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0]
     window = outcome.limits[0].context
     family = _find_family(name)
-    info = (137_000_000, 768) if _embeds(name) else (8_030_261_248, 4096)
+    embeds = _embeds(name)
     shown: Object = {
         "license": "",
         "modelfile": f"FROM {name}\nTEMPLATE {{{{ .Prompt }}}}\n",
-        "parameters": "" if _embeds(name) else 'stop                           "<|im_end|>"',
-        "template": "{{ .Prompt }}" if _embeds(name) else _TEMPLATE,
+        "parameters": "" if embeds else 'stop                           "<|im_end|>"',
+        "template": "{{ .Prompt }}" if embeds else _TEMPLATE,
         "details": _describe_details(name),
         "model_info": {
             "general.architecture": family,
-            "general.parameter_count": info[0],
+            "general.parameter_count": 137_000_000 if embeds else 8_030_261_248,
             f"{family}.context_length": window or _find_window(name),
-            f"{family}.embedding_length": info[1],
+            f"{family}.embedding_length": 768 if embeds else 4096,
         },
         "capabilities": _list_capabilities(name),
         "modified_at": write_moment(outcome.created),
@@ -222,21 +225,21 @@ def _render_created(call: Call, outcome: Models) -> Reply:
     return Reply(201, HeaderLines("content-length: 0\r\n", sized=True))
 
 
-def _transfer(name: str, verb: str, struct: str, steps: Callable[[str], Iterable[Object]]) -> Operation:
-    """Return an operation that says how far it is in lines, or only its end if it is not streamed."""
+def _make_transfer_operation(name: str, verb: str, struct: str, steps: Callable[[str], Iterable[Object]]) -> Operation:
+    """Return an operation that reports its progress in lines; only the last one if it is not streamed."""
 
     def render(call: Call, outcome: Models) -> Reply:
-        told = list(steps(call.model))
+        reports = list(steps(call.model))
         if not call.stream:
-            return make_reply(told[-1])
-        frames = [Frame(to_json(step) + b"\n", None, 1, "text", "bare") for step in told]
+            return make_reply(reports[-1])
+        frames = [Frame(to_json(report) + b"\n", None, 1, "text", "bare") for report in reports]
         return Reply(200, HeaderLines(LINES_TYPE), frames=tuple(frames))
 
     return Operation(
         name,
         "POST",
         f"/api/{verb}",
-        parse=_parse_name(name, struct),
+        parse=_make_name_parser(name, struct),
         render=render,
         error=write_error_line,
         body=_ask_nothing,
@@ -260,12 +263,12 @@ def _list_push_steps(model: str) -> Iterator[Object]:
 
 
 def _list_create_steps(model: str) -> Iterator[Object]:
-    yield {"status": f"using existing layer sha256:{_digest(model)}"}
+    yield {"status": f"using existing layer sha256:{_compute_digest(model)}"}
     yield from ({"status": status} for status in ("writing manifest", "success"))
 
 
 def _list_layer_steps(verb: str, model: str) -> Iterator[Object]:
-    measures = _measure(model)
+    measures = _describe_size(model)
     digest = measures["digest"]
     total = measures["size"]
     layer = {"status": f"{verb} {digest[:12]}", "digest": f"sha256:{digest}", "total": total}

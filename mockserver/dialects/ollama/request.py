@@ -5,7 +5,7 @@ Ollama reads any content type, ignores unknown fields and streams unless `stream
 
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -37,7 +37,7 @@ from mockserver.dialects._parse import (
     refuse_first,
 )
 from mockserver.dialects._pending_calls import PendingCalls
-from mockserver.dialects.ollama.errors import LEVELS, refuse_as
+from mockserver.dialects.ollama.errors import LEVELS, make_refuse
 
 NAME = "ollama"
 TOOL_CALL_IDS = IdShape("call_", 8, "hex")
@@ -100,13 +100,13 @@ GENERATE = Model(
     ),
     needed=("model",),
 )
-refuse_chat = refuse_as("ChatRequest")
-refuse_generate = refuse_as("GenerateRequest")
+refuse_chat = make_refuse("ChatRequest")
+refuse_generate = make_refuse("GenerateRequest")
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a chat; one without messages only loads its model. Raises Failure."""
-    body, parsed = read(CHAT, http, refuse_chat, validation)
+    body, parsed = read(CHAT, http, refuse=refuse_chat, validation=validation)
     given = parsed.get("messages")
     if not given:
         return make_load_call(http, body)
@@ -115,7 +115,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         _check_images(given, validation)
         messages = tuple(_read_messages(given))
     tools = tuple(_read_tools(parsed["tools"])) if parsed.get("tools") else ()
-    return _make_call(http, "chat", body, parsed, messages=messages, tools=tools)
+    return _make_call(http, "chat", body=body, parsed=parsed, messages=messages, tools=tools)
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
@@ -123,7 +123,7 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
 
     A prompt is answered like the message of a chat, unless it is `raw`, or has a text to end with: these are continued.
     """
-    body, parsed = read(GENERATE, http, refuse_generate, validation)
+    body, parsed = read(GENERATE, http, refuse=refuse_generate, validation=validation)
     prompt = parsed.get("prompt") or ""
     images = parsed.get("images") or ()
     if not prompt and not images:
@@ -134,16 +134,23 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     message = Message("user", prompt, tuple(map(_read_image, images)))
     if parsed.get("raw") or parsed.get("suffix"):
         continued = Prompt(prompt, suffix=parsed.get("suffix"))
-        return _make_call(http, "completions", body, parsed, messages=(message,), prompts=(continued,))
+        return _make_call(http, "completions", body=body, parsed=parsed, messages=(message,), prompts=(continued,))
     system = parsed.get("system")
     messages = (Message("system", system), message) if system else (message,)
-    return _make_call(http, "completions", body, parsed, messages=messages)
+    return _make_call(http, "completions", body=body, parsed=parsed, messages=messages)
 
 
 def make_load_call(http: HttpRequest, body: Body) -> Call:
     """Return the Call that only loads a model, or unloads it."""
     model = body.get("model") or ""
-    return Call(NAME, "load_model", model, http, {"model": model}, body)
+    return Call(NAME, "load_model", model=model, http=http, meaning={"model": model}, raw=body)
+
+
+class ReadRequest(NamedTuple):
+    """The body of a request, as it was sent and as its model reads it."""
+
+    body: Body
+    parsed: Any
 
 
 def read(
@@ -153,8 +160,8 @@ def read(
     validation: Validation,
     *,
     named: bool = True,
-) -> tuple[Body, Any]:
-    """Return the body of a request, and that as its model reads it; `named`: it must name a model. Raises Failure."""
+) -> ReadRequest:
+    """Return the body of a request; `named`: it must name a model. Raises Failure."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
         body, parsed = read_body(model, read_table(http.body), refuse, validation)
@@ -163,7 +170,7 @@ def read(
         parsed = usual
     if named and validation is not Validation.OFF:
         refuse_first(_find_conflicts(parsed), refuse)
-    return body, parsed
+    return ReadRequest(body, parsed)
 
 
 def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
@@ -202,7 +209,8 @@ def _check_images(holders: Iterable[Body], validation: Validation) -> None:
             raise Failure("bad_parameter", f"illegal base64 data: {error}") from None
 
 
-def _make_call(http: HttpRequest, operation: str, body: Body, parsed: Body, **conversation: Any) -> Call:
+def _make_call(http: HttpRequest, operation: str, *, body: Body, parsed: Body, **conversation: Any) -> Call:
+    """Return the Call of a body; `conversation` has its messages, tools and prompts."""
     tools = conversation.get("tools", ())
     return Call(
         dialect=NAME,
@@ -251,18 +259,24 @@ def _read_messages(given: Iterable[Body]) -> Iterator[Message]:
             name = message.get("tool_name")
             called = pending.take(name, message.get("tool_call_id"))
             identity = (message.get("tool_call_id") or "") if called is None else called.id
-            yield Message(role, content, images, (), identity, called.name if name is None and called else name)
+            yield Message(
+                role,
+                content,
+                parts=images,
+                tool_call_id=identity,
+                name=called.name if name is None and called else name,
+            )
         elif message.get("tool_calls"):
             calls = tuple(_read_call(each, made + at) for at, each in enumerate(message["tool_calls"]))
             made += len(calls)
             pending.add(calls)
-            yield Message(role, content, images, calls)
+            yield Message(role, content, parts=images, tool_calls=calls)
         else:
             yield Message(role, content, images)
 
 
 def _read_text(content: Json) -> str:
-    """Return a text, or the texts of parts that no server of Ollama's takes."""
+    """Return a text, or the texts of a list of parts, which only unchecked requests have."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if isinstance(part.get("text"), str))
     return content or ""
@@ -322,7 +336,7 @@ def _find_call_meaning(call: Body, ordinals: dict[str, str]) -> Body:
 
 
 _BOOKKEEPING = BOOKKEEPING | {"keep_alive", "truncate", "shift"}
-_MACHINE_OPTIONS = frozenset(  # options that say how a model runs, not what it answers
+_MACHINE_OPTIONS = frozenset(  # options about the machine, which do not change an answer
     (
         "num_ctx",
         "num_batch",
@@ -344,7 +358,7 @@ _OVERFLOW = "shorten"  # num_predict may be more than the context has room for
 _USUAL = Options(lenient_schema=True, overflow=_OVERFLOW)
 _ASKING = frozenset(("options", "logprobs", "think", "format"))  # fields that make options unusual
 _CHECKED = _ASKING | {"top_logprobs"}
-_EFFORT = "medium"  # of a request that wants thinking, and does not say how much
+_EFFORT = "medium"  # of a request that wants thinking, but states no level
 _EFFORTS = ("low", "medium", "high", "max")
 _OPTION_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("seed", "num_ctx", "num_keep", "num_predict", "top_k", "repeat_last_n"), "integer"),

@@ -200,6 +200,10 @@ def find_pairs(text: str) -> Iterator[Mention]:
             yield Mention("pair", value.strip("\"'“”«»"), start=start, end=start + len(value), key=found["key"])
     for found in _BECOME.finditer(text):
         yield Mention("pair", found["value"], *found.span("value"), key="status")
+    for found in _SIZE.finditer(text):
+        yield from (
+            Mention("pair", value, *found.span(key), key=key) for key, value in found.groupdict("").items() if value
+        )
 
 
 def _cut_value(rest: str, mark: str) -> str:
@@ -419,6 +423,11 @@ _SAID = compile_lazily(
     r"(?<!\w)(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Mm]eine?|[Ll][ae]|[Ee]l|[Mm]i)"
     r" (?P<key>[^\W\d_A-Z][\w-]{1,30}(?: [^\W\d_A-Z][\w-]{1,30}){0,2}?) (?:is|are|was|were|ist|est|es) (?:that of )?"
     r"(?=(?P<value>[\"'“«]?(?:[A-Z0-9$€£#+-]|[^\W\d_a-z])[^\n;!?]{0,200}))"
+)
+_SIZE = compile_lazily(  # 800x600, 10 x 20 x 30 cm
+    r"(?<![\w.])(?P<width>(?!0x)\d{1,6}(?:\.\d{1,6})?) ?(?:[x×]|by) ?(?P<height>\d{1,6}(?:\.\d{1,6})?)"
+    r"(?: ?(?:[x×]|by) ?(?P<depth>\d{1,6}(?:\.\d{1,6})?))?(?!\d| ?[x×.] ?\d)"
+    r"(?: ?(?P<unit>[cmk]?m|in|inch(?:es)?|ft|feet|px|pixels)\b)?"
 )
 _BECOME = compile_lazily(r"\d (?:is|was) (?:now |still )?(?P<value>[a-z]{3,20})(?=[.,;!\n]|$)")  # "order 13 is shipped"
 _END_OF_CLAUSE = compile_lazily(

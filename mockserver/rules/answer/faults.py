@@ -164,7 +164,7 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
                 f'"{place}" does not apply to this answer: it calls no tool'
             )
     spec = _make_spec(name, faults[name], table, here)
-    if (then.progress or then.log) and _counts_tokens(spec.bend):
+    if (then.progress or then.log) and _counts_tokens(spec.change_actions):
         stated_at = here.at("after_tokens") if "after_tokens" in stated else here
         stated_at.refuse_key(
             f'"{name}" cannot count tokens beside progress or log, as all of them are in one event; use after_frames'
@@ -187,8 +187,15 @@ def _make_spec(name: str, fault: Any, table: Table, context: CompileContext) -> 
     made = fault(**_make_fields(fault, given))
     chance = given.get("probability")
     times = given.get("times")
-    change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
-    return FaultSpec(name, context.label, bend=bend, change=change, probability=chance, times=times)
+    changes_draft = name in ANSWER_FAULTS
+    return FaultSpec(
+        name,
+        context.label,
+        change_actions=None if changes_draft else made,
+        change_draft=made if changes_draft else None,
+        probability=chance,
+        times=times,
+    )
 
 
 def _check_table(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:

@@ -188,12 +188,12 @@ def explain_nowhere(record: RecordMode, spelling: Spelling) -> str:
 
 
 def pace_reply(recorded: Recorded, pace: Pace, speed: float) -> PacedReply:
-    """Return the reply and its pace: a rule's, else the recorded one at so many times the speed; 0: without waits."""
+    """Return the reply and its pace: a rule's, else the recorded one, `speed` times as fast; 0: without waits."""
     if not speed or not pace.at_once:
         return PacedReply(recorded.reply, pace)
-    times = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
-    beats = tuple([max(at, 0.0) / speed for at in times])
-    last = max(beats, default=0.0)
+    recorded_times = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
+    times = tuple([max(at, 0.0) / speed for at in recorded_times])
+    last = max(times, default=0.0)
     if not last:
         return PacedReply(recorded.reply, AT_ONCE)
-    return PacedReply(replace(recorded.reply, beats=beats), Pace(Timing(total=last)))
+    return PacedReply(replace(recorded.reply, frame_times=times), Pace(Timing(total=last)))

@@ -1,4 +1,4 @@
-"""Answers to bend, as actions: a stream of five frames, a plain body, and what faults make of them."""
+"""Answers to change, as actions: a stream of five frames, a plain body, and what faults make of them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -36,8 +36,8 @@ PLAIN_HEAD = Head(200, (("content-type", "application/json"), ("content-length",
 PLAIN = (PLAIN_HEAD, Write(BODY, 4))
 
 
-def scene(*, streamed: bool = True) -> FaultContext:
-    """A scene with a provider whose errors say why they are, and where they stand."""
+def make_context(*, streamed: bool = True) -> FaultContext:
+    """A context with a provider whose errors say why they are, and where they stand."""
 
     def error(reason: str, last: bytes) -> Frame:
         return Frame(compact({"error": reason, "after": last.decode()}).encode())
@@ -47,12 +47,12 @@ def scene(*, streamed: bool = True) -> FaultContext:
 
 def streamed(fault: Any, actions: Iterable[Action] = STREAM) -> list[Action]:
     """What a fault makes of a stream."""
-    return list(fault(actions, scene()))
+    return list(fault(actions, make_context()))
 
 
 def plain(fault: Any, actions: Iterable[Action] = PLAIN) -> list[Action]:
     """What a fault makes of a plain body."""
-    return list(fault(actions, scene(streamed=False)))
+    return list(fault(actions, make_context(streamed=False)))
 
 
 def sized(size: int) -> Head:

@@ -1,4 +1,4 @@
-"""Faults are links in a chain: each bends what the one before it left."""
+"""Faults are links in a chain: each changes what the one before it left."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from tests.delivery.faults.stage import PLAIN, STREAM
 ACTIONS = (Head(200, ()), Write(b"1"), Write(b"2"))
 
 
-def first_write_only(actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+def first_write_only(actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
     for action in actions:
         yield action
         if isinstance(action, Write):
@@ -22,8 +22,10 @@ def first_write_only(actions: Iterable[Action], scene: FaultContext) -> Iterator
             return
 
 
-def shouted(actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-    return (Write(scene.error("server_error", b"").data) if isinstance(action, Write) else action for action in actions)
+def shouted(actions: Iterable[Action], context: FaultContext) -> Iterator[Action]:
+    return (
+        Write(context.error("server_error", b"").data) if isinstance(action, Write) else action for action in actions
+    )
 
 
 def test_faults_are_applied_in_order() -> None:

@@ -7,14 +7,14 @@ import pytest
 from mockserver.core.action import Action, Head, Position, Wait, Write
 from mockserver.core.frames import Frame
 from mockserver.delivery.faults.positions import HERE, mark_position
-from tests.delivery.faults.stage import CALLING, CALLS, HEAD, PLAIN, PLAIN_HEAD, STREAM, scene
+from tests.delivery.faults.stage import CALLING, CALLS, HEAD, PLAIN, PLAIN_HEAD, STREAM, make_context
 
 SIZES = [len(write.data) for write in STREAM if isinstance(write, Write)]
 
 
 def before(at: Position, actions: Iterable[Action] = STREAM, *, exact: bool = True, streamed: bool = True) -> object:
     """What stands before the mark: how many whole actions, and how many bytes of the next; None without a mark."""
-    found = list(mark_position(actions, at, scene(streamed=streamed), exact=exact))
+    found = list(mark_position(actions, at, make_context(streamed=streamed), exact=exact))
     if HERE not in found:
         assert found == list(actions)
         return None
@@ -104,7 +104,7 @@ def test_arguments_in_a_plain_body(body: bytes, offset: int | None) -> None:
 def test_the_last_frame_is_found_among_waits_and_pieces() -> None:
     frames = [Frame(b"1"), Frame(b"2")]
     actions = (HEAD, Wait(1), Write(b"1", 0, frames[0]), Wait(1), Write(b"2"), Wait(2), Write(b"3", 0, frames[1]))
-    found = list(mark_position(actions, Position("before_done"), scene()))
+    found = list(mark_position(actions, Position("before_done"), make_context()))
     assert found == [*actions[:4], HERE, *actions[4:]]
 
 
@@ -115,6 +115,6 @@ def test_a_stream_is_not_looked_at_further_than_needed() -> None:
             yield Write(b"x", 1, Frame(b"x"))
 
     for at in (Position("after_frames", 2), Position("after_tokens", 2), Position("after_bytes", 2)):
-        found = mark_position(endless(), at, scene())
+        found = mark_position(endless(), at, make_context())
         assert [next(found) is HERE for _ in range(4)] == [False, False, False, True]
-    assert isinstance(next(iter(mark_position(endless(), Position("before_done"), scene()))), Head)
+    assert isinstance(next(iter(mark_position(endless(), Position("before_done"), make_context()))), Head)

@@ -335,7 +335,7 @@ def test_models_are_listed_by_their_ids_in_each_form(listed: str) -> None:
 
 
 def test_credentials() -> None:
-    find = discover()["bedrock"].credential
+    find = discover()["bedrock"].read_credential
     signed = (
         b"AWS4-HMAC-SHA256 Credential=AKIA1/20261128/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=a"
     )

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from mockserver.core.validation import Validation
-from mockserver.wire.cohere import cite
+from mockserver.wire.cohere import make_citations
 from tests.dialects.cohere.features import FEATURES, HI, NEW, OLD, OLD_FEATURES, TOOL, request
 from tests.dialects.conftest import Speaker
 from tests.dialects.invariants import has_shape
@@ -134,13 +134,13 @@ CITATIONS: Mapping[str, tuple[Json, tuple[int, int, str], Json]] = {
 
 @pytest.mark.parametrize(("note", "place", "sources"), CITATIONS.values(), ids=CITATIONS.keys())
 def test_annotations_become_citations(note: Json, place: tuple[int, int, str], sources: Json) -> None:
-    ((found),) = cite(note, CITED)
+    ((found),) = make_citations(note, CITED)
     assert (found["start"], found["end"], found["text"]) == place
     assert (found["sources"], found["type"]) == (sources, "TEXT_CONTENT")
 
 
 def test_places_in_a_later_text_count_from_the_first() -> None:
-    (citation,) = cite({"text": "Two", "sources": []}, "Two.", start=5)
+    (citation,) = make_citations({"text": "Two", "sources": []}, "Two.", start=5)
     assert (citation["start"], citation["end"], citation["text"]) == (5, 8, "Two")
 
 

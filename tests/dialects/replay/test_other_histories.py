@@ -297,7 +297,7 @@ def many(count: int) -> dict[str, tuple[str, Json]]:
     names = [f"call_{at}" for at in range(count)]
     back = names[::-1]
     thoughts = [{**THOUGHT, "signature": sign(THOUGHT["thinking"], at, None)} for at in range(count)]
-    stored = [OutputItemId(at.to_bytes(9, "big"), 1, 0, stored=True).text for at in range(count)]
+    stored = [OutputItemId(answer=at.to_bytes(9, "big"), place=1, reasoning=0, stored=True).text for at in range(count)]
     return {
         "chat": chat(HI, called(*names), *({"role": "tool", "tool_call_id": name, "content": "a"} for name in back)),
         "gemini": gemini(

@@ -102,6 +102,9 @@ def test_quotations(text: str, expected: list[str]) -> None:
         ("**Total**: 5", [("Total", "5")]),
         ("at 15:30 see http://x", []),
         ("a == b", []),
+        ("resize it to 800x600", [("width", "800"), ("height", "600")]),
+        ("1.5 x 2 × 30 cm", [("width", "1.5"), ("height", "2"), ("depth", "30"), ("unit", "cm")]),
+        ("0x10 and 1x2x3x4", []),
     ],
 )
 def test_pairs(text: str, expected: list[tuple[str, str]]) -> None:

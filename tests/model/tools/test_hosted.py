@@ -54,6 +54,7 @@ def test_searches_are_for_what_is_asked(kind: str, text: str, query: str) -> Non
     [
         ("What happened in San Francisco last week?", True),
         ("What's the latest on the Mars mission?", True),
+        ("Who won the Euro 2024?", True),
         ("What is the capital of France?", False),
         ("Hi!", False),
     ],
@@ -86,6 +87,22 @@ def test_files_are_searched_and_the_dialect_says_what_is_found() -> None:
 def test_code_computes_what_is_asked(text: str, code: str) -> None:
     assert body("code_interpreter", text, container={"type": "auto"})["code"] == code
     compile(code, "code", "exec")
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("What is 12 * 13?", True),
+        ("Plot a sine wave", True),
+        ("Calculate the mean of these", True),
+        ("Explain this python code", False),
+        ("Write a poem about python", False),
+    ],
+)
+def test_code_is_run_for_what_it_is_good_for(text: str, runs: bool) -> None:
+    offered = Tool("code_interpreter", kind="code_interpreter", options={"type": "code_interpreter"})
+    parts = answer_as_model(replace(call(text, tool_choice=ToolChoice("auto")), tools=(offered,)), Seed(1), {}).parts
+    assert [part.kind for part in parts if isinstance(part, Item)] == ["code_interpreter_call"] * runs
 
 
 def test_images_are_as_they_are_wanted() -> None:

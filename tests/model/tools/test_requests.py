@@ -30,6 +30,8 @@ STOCK = tool("get_stock_price", "Get the current price of a stock", ticker="stri
 MEMORY = tool("save_memory", "Save a fact about the user", fact="string")
 HOTELS = tool("search_hotels", "Search hotels", city="string", max_price="number", nights="integer", check_in="string")
 ORDER = tool("get_order", "Get an order", order_id="integer")
+ADD = tool("add_two_numbers", "Add two numbers", a="integer", b="integer")
+CALCULATOR = tool("calculator", "Evaluate a math expression", expression="string")
 
 
 def calls(prompt: str, *tools: Tool, later: tuple[Message, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
@@ -69,6 +71,9 @@ RAG = "You have access to a tool that retrieves context from a blog post. Use th
         ("Look for flights from Rome to Oslo on 2026-05-04 and book whichever is cheapest for Bob", [FLIGHTS, BOOK],
          {"origin": "Rome", "destination": "Oslo"}),
         ("Remember that I like tea", [MEMORY], {"fact": "like tea"}),
+        ("What is three plus one?", [ADD], {"a": "3", "b": "1"}),
+        ("What is 3 plus 4?", [CALCULATOR], {"expression": "3 + 4"}),
+        ("What is 12% of 80?", [CALCULATOR], {"expression": "12 / 100 * 80"}),
         ("Find a hotel in Rome under 120 euros for 3 nights from May 4", [HOTELS],
          {"city": "Rome", "max_price": "120", "nights": "3", "check_in": "05-04"}),
     ],

@@ -1,4 +1,4 @@
-"""The servers of providers: which dialect a URL speaks, and what it means here."""
+"""The servers of providers: the dialect that each speaks, and where its URLs lead here."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class ProviderHost(NamedTuple):
 
 
 class DialectRoutes(Struct, frozen=True):
-    """What importing needs to know of the dialects.
+    """The paths and operations of the dialects, for those who import recordings.
 
     `mounts`: the paths of each; `operation`: what a method and path reach; `decode`: a body without its content
     codings, which raises ValueError if they cannot be undone.
@@ -57,7 +57,7 @@ def find_dialect(url: str, routes: DialectRoutes) -> str | None:
 
 
 def find_dialect_at(host: str) -> str | None:
-    """Return the first dialect, or host of one, at an address in lower case; None if it is no known provider's."""
+    """Return the first dialect, or host of one, at an address in lower case; None if the provider is unknown."""
     return next((row.dialect for row in _HOSTS if row.host.fullmatch(host)), None)
 
 

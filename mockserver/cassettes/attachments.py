@@ -25,7 +25,7 @@ def is_text(body: bytes) -> bool:
 
 
 def belongs_in_file(body: bytes) -> bool:
-    """Return whether the body of an answer is no text, and large."""
+    """Return whether the body of an answer is large and not a text."""
     return len(body) >= FEWEST_ATTACHED and not is_text(body)
 
 
@@ -35,7 +35,7 @@ class NewAttachments(dict[str, bytes]):
     def add(self, data: bytes, media_type: str) -> str:
         """Have bytes kept in a file, and return its name."""
         ending = _ENDINGS.get(media_type.partition(";")[0].strip().lower(), "bin")
-        name = f"{_name(data)}.{ending}"
+        name = f"{_hash_name(data)}.{ending}"
         self[name] = data
         return name
 
@@ -62,7 +62,7 @@ class AttachedFiles:
                 raise CassetteError(f"{self.folder.parent}/{error}") from None
 
     def load(self, name: str) -> bytes:
-        """Return what is in a file. Raises ValueError that says what is wrong."""
+        """Return the bytes of a file. Raises ValueError that says what is wrong."""
         if not _NAME.fullmatch(name):
             raise ValueError(f"write the name of a file in {self.folder.name}, such as 0123456789abcdef.mp3")
         try:
@@ -71,20 +71,20 @@ class AttachedFiles:
             raise ValueError(f"{self.folder.name}/{name} cannot be read: {error.strerror}; {_RESTORE}") from None
         if data.startswith(_POINTER):
             raise ValueError(f"{self.folder.name}/{name} is a pointer of Git LFS; fetch the file: git lfs pull")
-        if not name.startswith(_name(data)):
+        if not name.startswith(_hash_name(data)):
             raise ValueError(f"{self.folder.name}/{name} was changed: it no longer matches its hash; {_RESTORE}")
         return data
 
     def keep_only(self, bodies: Sequence[bytes]) -> None:
         """Remove the files with none of these bodies."""
         if self.folder.is_dir():
-            kept = {_name(body) for body in bodies if belongs_in_file(body)}
+            kept = {_hash_name(body) for body in bodies if belongs_in_file(body)}
             for file in self.folder.iterdir():
                 if _NAME.fullmatch(file.name) and file.stem not in kept:
                     file.unlink(missing_ok=True)
 
 
-def _name(data: bytes) -> str:
+def _hash_name(data: bytes) -> str:
     return sha256(data).hexdigest()[:_DIGITS]
 
 

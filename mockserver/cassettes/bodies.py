@@ -55,6 +55,7 @@ class Style(Struct, frozen=True):
         return cls(**found)
 
     def write(self, tree: Json) -> str:
+        """Return a value as JSON in this style."""
         pieces: list[str] = []
         put_json(pieces, tree, _LAYOUTS[self.layout], quote=_LETTERS[self.letters])
         return "".join((*pieces, _ENDS[self.end]))
@@ -70,6 +71,7 @@ class StyledJson(Struct, frozen=True):
     style: Style
 
     def write(self) -> str:
+        """Return the JSON text."""
         return self.style.write(self.tree)
 
 
@@ -112,17 +114,18 @@ def read_body(node: Node, load_file: LoadFile | None = None) -> bytes:
 
 
 def read_kind(node: Node, what: str, kinds: Mapping[str, tuple[str, ...]]) -> str:
-    """Return which of these kinds a table has: one of them, with the further keys that it allows. Raises Refused."""
+    """Return which of these kinds is a key of a table, beside which only some others may stand. Raises Refused."""
     found = [kind for kind in kinds if isinstance(node.value, dict) and kind in node.value]
     if len(found) != 1:
         raise Refused(f"{what} needs exactly one of {', '.join(kinds)}", node.spot)
     for key in node.value:
         if key != found[0] and key not in kinds[found[0]]:
-            raise Refused(f'{what} has no "{key[:60]}"', node.key_spot(key))
+            raise Refused(f'{what} has no "{key[:60]}"', node.find_key_spot(key))
     return found[0]
 
 
 def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
+    """Return the style that a node names, or the usual one without a node. Raises Refused."""
     if node is None:
         return usual
     try:
@@ -132,6 +135,7 @@ def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
 
 
 def read_base64(node: Node) -> bytes:
+    """Return the bytes of a text in base64. Raises Refused."""
     try:
         return b64decode("".join(read_text(node).split()), validate=True)
     except (Error, ValueError):
@@ -160,6 +164,7 @@ def _read_scalar(node: Node) -> Json:
 
 
 def encode_text(text: str, node: Node) -> bytes:
+    """Return a text in UTF-8. Raises Refused, at a node, for half of a character."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
@@ -195,6 +200,7 @@ def _make_table(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def refuse_constant(name: str) -> Any:
+    """Raise ValueError for what Python reads in JSON although it is not: NaN, Infinity."""
     raise ValueError(f"JSON has no {name}")
 
 

@@ -47,7 +47,7 @@ class Traits(Struct, frozen=True):
 def select_compared(call: Call, match: MatchSettings, *, in_order: bool = False) -> Compared:
     """Return the fields that must be equal: those with meaning that are not ignored, and those of `also`.
 
-    `in_order`: tables only, as they stand in the request, to tell of them.
+    `in_order`: with their keys in the order of the request, for reports.
     """
     meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, dict) else {}
     if in_order:
@@ -75,13 +75,14 @@ def identify(call: Call) -> Identity:
 
 
 def make_key(call: Call, match: MatchSettings) -> str:
-    """Return what is equal for requests that have the same answer."""
+    """Return a key that is equal for requests that get the same answer."""
     return compute_fingerprint(call.dialect, call.operation, call.stream, select_compared(call, match))
 
 
 def find_traits(call: Call, compared: Compared) -> Traits:
-    texts = (compared[name] for name in SAID if name in compared)
-    messages = (compute_fingerprint(item) for said in texts for item in (said if isinstance(said, list) else [said]))
+    """Return the traits of a call, of which these fields are compared."""
+    values = (compared[name] for name in SAID if name in compared)
+    messages = (compute_fingerprint(item) for each in values for item in (each if isinstance(each, list) else [each]))
     fields = (compute_fingerprint(name, value) for name, value in compared.items() if name not in SAID)
     last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
     ends = last[:_COMPARED], last[-_COMPARED:]
@@ -109,7 +110,7 @@ def _sort_offer(offer: Json) -> Json:
 
 
 def _reorder(value: Json, sent: Json) -> Json:
-    """Return a value whose keys stand as they were sent; further ones follow."""
+    """Return a value with its keys in the order in which they were sent; others follow."""
     if isinstance(value, dict) and isinstance(sent, Mapping):
         keys = (*(key for key in sent if key in value), *(key for key in value if key not in sent))
         return {key: _reorder(value[key], sent.get(key)) for key in keys}
@@ -152,7 +153,7 @@ ParseCall = Callable[[Episode], Call | None]  # the call of an episode; None if 
 
 
 class RequestDigest(Struct, frozen=True):
-    """What a recorded request is found by: its key and traits, and the identity of its call if that implies the key."""
+    """The key and the traits of a recorded request, and the identity of its call if that implies the key."""
 
     key: str
     traits: Traits
@@ -173,7 +174,7 @@ class CassetteEntry(Struct, frozen=True):
 
 
 class Cassette:
-    """The episodes of one cassette by what they answer; `file`: its name for people, such as `chat.yaml`."""
+    """The episodes of one cassette by the requests that they answer. `file` is its name, such as `chat.yaml`."""
 
     def __init__(self, file: str, parse: ParseCall, match: MatchSettings) -> None:
         self.file = file
@@ -197,10 +198,11 @@ class Cassette:
         return next(((entries[0].number, entries[1].number) for entries in several), None)
 
     def add(self, episode: Episode, number: int) -> None:
+        """Add an episode, whose number in the cassette is this."""
         self._add(episode, number, self._digest(episode))
 
     def copy_with(self, episodes: Iterable[Episode]) -> "Cassette":
-        """Return the same cassette with other episodes; known ones are not parsed again."""
+        """Return this cassette with other episodes; those that it has already are not parsed again."""
         known = {entry.episode: entry.request for entry in self.entries}
         made = Cassette(self.file, self.parse, self.match)
         for number, episode in enumerate(episodes, 1):
@@ -208,6 +210,7 @@ class Cassette:
         return made
 
     def find(self, key: str) -> Sequence[CassetteEntry]:
+        """Return the entries with a key, in the order of the cassette."""
         return self._by_key.get(key, ())
 
     def find_alike(self, episode: Episode) -> Sequence[CassetteEntry]:
@@ -216,6 +219,7 @@ class Cassette:
         return () if call is None else self.find(self.make_key(call))
 
     def make_key(self, call: Call) -> str:
+        """Return the key of a call, by which its answers are found."""
         return make_key(call, self.match)
 
     def find_known_key(self, call: Call) -> str | None:
@@ -223,6 +227,7 @@ class Cassette:
         return self._keys.get(identify(call))
 
     def find_traits(self, call: Call) -> Traits:
+        """Return the traits of a call, by which the nearest episodes are found."""
         return find_traits(call, select_compared(call, self.match))
 
     def _digest(self, episode: Episode) -> RequestDigest | None:

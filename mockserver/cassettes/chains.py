@@ -1,7 +1,7 @@
-"""Chains: recorded requests that repeat what earlier answers said, such as the id of a batch or a turn of a chat.
+"""Chains: recorded requests that repeat parts of earlier answers, such as the id of a batch or a turn of a chat.
 
-Such a request can only be sent again with what the new answer says in its place, and all of a chain has to be recorded
-again, or none of it: a program that gets the new answer sends a request that the rest would not know.
+Such a request can only be sent again with the parts of the new answer in their place. All of a chain has to be recorded
+again, or none of it: a program that gets the new answer sends a request that the old rest does not have.
 """
 
 import re
@@ -19,9 +19,9 @@ from mockserver.core.json import Json, compact, try_parse
 
 _SHORTEST_ID = 6  # characters; a shorter one may stand anywhere by chance
 _IDS = frozenset(("id", "signature", "thoughtSignature", "encrypted_content", "uri"))
-_ASKERS = frozenset(("user", "system", "developer"))  # whose words are no repetition
+_ASKERS = frozenset(("user", "system", "developer"))  # their words repeat nothing
 _ARGUMENTS = frozenset(("arguments", "input", "args"))
-# Keys of what is said, in any dialect; other texts, such as roles and types, are words of the protocol.
+# Keys of texts of a conversation, in any dialect; other texts, such as roles and types, are words of the protocol.
 _SAYING = _ARGUMENTS | {
     "content",
     "text",
@@ -36,14 +36,14 @@ _LISTS = frozenset(("models", "model"))  # operations whose ids are names that a
 
 
 class AnswerParts(Struct, frozen=True):
-    """What of an answer later requests may repeat: ids and texts, by their places in it."""
+    """The parts of an answer that later requests may repeat: ids and texts, by their places in it."""
 
     ids: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
 
     @classmethod
     def read(cls, episode: Episode) -> "AnswerParts":
-        """Read it from an answer, without what its request names itself."""
+        """Return the parts of an episode's answer, without ids that its request names itself."""
         if episode.operation in _LISTS:
             return cls()
         reply = episode.reply
@@ -93,7 +93,7 @@ def _list_texts(episode: Episode) -> Iterator[tuple[str, str]]:
             yield f"{at} call {position} {call.name}", call.text
 
 
-class _Saying(Struct, frozen=True):
+class _PlacedText(Struct, frozen=True):
     """A text of a conversation and its place, a table or list; the arguments of a tool, as a table, count as text."""
 
     text: str
@@ -106,41 +106,42 @@ class _Saying(Struct, frozen=True):
         self.parent[self.step] = text if isinstance(old, str) else try_parse(text, otherwise=old)
 
 
-def _find_said(body: Json) -> Iterator[_Saying]:
+def _find_repeated_texts(body: Json) -> Iterator[_PlacedText]:
     """Yield the texts of the conversation in a body that do not come from the user."""
-    said = body if isinstance(body, Mapping) else {}
-    pending = [("", said[key]) for key in SAID if isinstance(said.get(key), list)]
+    table = body if isinstance(body, Mapping) else {}
+    pending = [("", table[key]) for key in SAID if isinstance(table.get(key), list)]
     while pending:
         key, parent = pending.pop()
         for step, value in parent.items() if isinstance(parent, Mapping) else enumerate(parent):
             name = step if isinstance(step, str) else key  # the items of a list have its name
             if isinstance(value, str):
                 if name in _SAYING:
-                    yield _Saying(value, parent, step)
+                    yield _PlacedText(value, parent, step)
             elif isinstance(value, Mapping) and name in _ARGUMENTS:
-                yield _Saying(compact(value), parent, step)
+                yield _PlacedText(compact(value), parent, step)
             elif isinstance(value, list) or (isinstance(value, Mapping) and value.get("role") not in _ASKERS):
                 pending.append((name, value))
 
 
 class RequestParts(Struct, frozen=True):
-    """What a request says: the texts that do not come from the user, and all of it as one text."""
+    """A request as it may repeat answers: the texts that do not come from the user, and all of it as one text."""
 
     texts: frozenset[str]
     written: str
 
     @classmethod
     def read(cls, sent: Sent) -> "RequestParts":
-        """Read it from a request."""
-        return cls(frozenset(said.text for said in _find_said(_parse(sent.body))), _write_out(sent))
+        """Return the parts of a request."""
+        texts = frozenset(each.text for each in _find_repeated_texts(_parse(sent.body)))
+        return cls(texts, _write_out(sent))
 
-    def repeats(self, said: AnswerParts) -> bool:
-        """Return whether it repeats something of an answer."""
-        return not self.texts.isdisjoint(said.texts.values()) or any(id in self.written for id in said.ids.values())
+    def repeats(self, answer: AnswerParts) -> bool:
+        """Return whether it repeats a part of an answer."""
+        return not self.texts.isdisjoint(answer.texts.values()) or any(id in self.written for id in answer.ids.values())
 
 
 class _RequestIndex:
-    """Which of many requests repeat something of an answer, without a search through each of them.
+    """Finds which of many requests repeat parts of an answer, without a search through each of them.
 
     An id can only be in a request that has all its words, such as `batch` and `777` of `batch_777`.
     """
@@ -149,23 +150,23 @@ class _RequestIndex:
         self.requests = requests
         self.by_text = defaultdict[str, set[int]](set)
         self.by_word = defaultdict[str, set[int]](set)
-        wanted = {word for said in answers for id in said.ids.values() for word in _WORD.findall(id)}
+        wanted = {word for answer in answers for id in answer.ids.values() for word in _WORD.findall(id)}
         for at, request in enumerate(requests):
             for text in request.texts:
                 self.by_text[text].add(at)
             for word in wanted.intersection(_WORD.findall(request.written)):
                 self.by_word[word].add(at)
 
-    def find(self, said: AnswerParts) -> set[int]:
-        """Return the positions of the requests that repeat something of an answer."""
-        found = {at for text in said.texts.values() for at in self.by_text.get(text, ())}
-        for id in said.ids.values():
+    def find(self, answer: AnswerParts) -> set[int]:
+        """Return the positions of the requests that repeat a part of an answer."""
+        found = {at for text in answer.texts.values() for at in self.by_text.get(text, ())}
+        for id in answer.ids.values():
             if places := sorted((self.by_word[word] for word in _WORD.findall(id)), key=len):
                 found |= {at for at in set.intersection(*places) if id in self.requests[at].written}
         return found
 
 
-_WORD = re.compile(r"\\[bfnrt]|[^\W_]+")  # in JSON, \n before a word is none of its letters
+_WORD = re.compile(r"\\[bfnrt]|[^\W_]+")  # in JSON, the n of \n before a word does not belong to it
 
 
 def find_chains(episodes: Sequence[Episode]) -> tuple[tuple[int, ...], ...]:
@@ -173,8 +174,8 @@ def find_chains(episodes: Sequence[Episode]) -> tuple[tuple[int, ...], ...]:
     answers = [AnswerParts.read(episode) for episode in episodes]
     index = _RequestIndex([RequestParts.read(episode.request) for episode in episodes], answers)
     chain_of = [[at] for at in range(len(episodes))]
-    for at, said in enumerate(answers):
-        for later in index.find(said):
+    for at, answer in enumerate(answers):
+        for later in index.find(answer):
             if later > at and chain_of[later] is not chain_of[at]:
                 gone, joined = sorted((chain_of[at], chain_of[later]), key=len)
                 joined += gone
@@ -184,14 +185,14 @@ def find_chains(episodes: Sequence[Episode]) -> tuple[tuple[int, ...], ...]:
 
 
 class Renewal(Struct):
-    """What new answers say in place of old ones, to be put into the requests that repeat it."""
+    """The parts of new answers by those of old ones, to be put into the requests that repeat these."""
 
     ids: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    lost: list[AnswerParts] = field(default_factory=list)  # what has no counterpart
+    lost: list[AnswerParts] = field(default_factory=list)  # parts without a counterpart
 
     def learn(self, old: Episode, new: Episode) -> None:
-        """Note what a new answer says in place of an old one."""
+        """Note the parts of a new answer in place of those of an old one."""
         before = AnswerParts.read(old)
         after = AnswerParts.read(new)
         self.ids |= {id: after.ids[place] for place, id in before.ids.items() if place in after.ids}
@@ -204,14 +205,14 @@ class Renewal(Struct):
         )
 
     def apply(self, sent: Sent) -> Sent | None:
-        """Return the request to send now; None if it repeats what no new answer has said."""
-        asked = RequestParts.read(sent)
-        if any(asked.repeats(said) for said in self.lost):
+        """Return the request to send now; None if it repeats a part that no new answer has."""
+        request = RequestParts.read(sent)
+        if any(request.repeats(answer) for answer in self.lost):
             return None
         tree = _parse(sent.body)
-        renewed = [said for said in _find_said(tree) if self.texts.get(said.text, said.text) != said.text]
-        for said in renewed:
-            said.put(self.texts[said.text])
+        renewed = [each for each in _find_repeated_texts(tree) if self.texts.get(each.text, each.text) != each.text]
+        for each in renewed:
+            each.put(self.texts[each.text])
         body = compact(tree).encode() if renewed else sent.body
         path = sent.path
         query = sent.query

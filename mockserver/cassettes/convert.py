@@ -1,4 +1,4 @@
-"""Turn the recordings of other tools into episodes, and export episodes as HAR 1.2."""
+"""Turns the recordings of other tools into episodes, and exports episodes as HAR 1.2."""
 
 import re
 from base64 import b64encode
@@ -41,7 +41,7 @@ class SkippedExchange(NamedTuple):
 
 
 class Imported(Struct, frozen=True):
-    """What became of the exchanges of a file; `unknown_hosts`: how many requests went to each."""
+    """The exchanges of a file: as episodes, or left out. `unknown_hosts` counts the requests to each of these."""
 
     episodes: tuple[ImportedEpisode, ...]
     skipped: tuple[SkippedExchange, ...]
@@ -49,9 +49,9 @@ class Imported(Struct, frozen=True):
 
 
 def import_file(data: bytes, file: str, routes: DialectRoutes, dialect: str | None = None) -> Imported:
-    """Read the episodes of a file; `dialect` overrides that of every exchange.
+    """Return the episodes of a file. A `dialect` overrides that of every exchange.
 
-    Raises CassetteError if the file is in no known format.
+    Raises CassetteError if the format of the file is unknown.
     """
     episodes = list[ImportedEpisode]()
     skipped = list[SkippedExchange]()
@@ -83,7 +83,8 @@ def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | N
         raise UnreadableError(f"{name} has no {found.method} {path[:80]}")
     if not 200 <= found.status <= 599 or 300 <= found.status < 400:
         raise UnreadableError(f"its answer cannot be replayed (status {found.status})")
-    headers, body = _decode(found.headers, found.body, routes, "request")
+    headers = _select_headers(found.headers)
+    body = _decode(found.headers, found.body, routes=routes, what="request")
     sent = Sent(found.method, target.path, query=urlsplit(found.url).query, headers=headers, body=body)
     return Episode(
         dialect=GENERIC if name in HOST_NAMES else name,
@@ -96,7 +97,8 @@ def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | N
 
 
 def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
-    headers, body = _decode(found.reply_headers, found.reply, routes, "answer")
+    headers = _select_headers(found.reply_headers)
+    body = _decode(found.reply_headers, found.reply, routes=routes, what="answer")
     kind = join_header(headers, "content-type")
     is_stream = is_stream_type(kind) or is_prelude(body) or _is_event_stream(body, requested=_asks_for_stream(sent))
     is_empty = found.status in (204, 205) or join_header(found.reply_headers, "content-length") == "0"
@@ -152,20 +154,24 @@ def _is_json(body: bytes) -> bool:
     return body.lstrip()[:1] in (b"{", b"[") and try_parse(body.decode("utf-8", "replace")) is not None
 
 
-def _decode(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> tuple[Headers, bytes]:
-    """Return the headers to keep, and a body without its content codings.
+def _select_headers(headers: Headers) -> Headers:
+    """Return the headers to keep."""
+    return tuple((name, value) for name, value in headers if name not in _LEFT_OUT and not _is_filtered(name, value))
+
+
+def _decode(headers: Headers, body: bytes, *, routes: DialectRoutes, what: str) -> bytes:
+    """Return a body without its content codings. Raises UnreadableError.
 
     Most tools undo codings and leave the header, so text is not encoded any more; others remove the header only.
     """
-    kept = tuple((name, value) for name, value in headers if name not in _LEFT_OUT and not _is_filtered(name, value))
     coding = join_header(headers, "content-encoding")
     is_gzip = body.startswith(_GZIP)
     if not (coding or is_gzip) or (not is_gzip and _is_text(body)):
-        return kept, body
+        return body
     if is_gzip and not _TOKENS.fullmatch(coding):
         headers = (("content-encoding", "gzip"),)
     try:
-        return kept, routes.decode(headers, body)
+        return routes.decode(headers, body)
     except ValueError as error:
         raise UnreadableError(f"the body of its {what} cannot be decoded: {error}") from None
 

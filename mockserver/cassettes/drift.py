@@ -1,4 +1,4 @@
-"""Drift: what a newer answer changes in meaning, whatever words a model has chosen.
+"""Drift: the changes of a newer answer in meaning, whatever words a model has chosen.
 
 Status, kind of content, order of events, fields, their types, and the few texts that are words of the protocol: roles,
 finish reasons, models, names of called tools.
@@ -18,7 +18,7 @@ from mockserver.core.text import join_to_line, show_value
 
 
 class ValueShape(Struct, frozen=True):
-    """What is known of a value without parts: its types and, if it is a word of the protocol, which ones occur."""
+    """The shape of a value without parts: its types and, if it is a word of the protocol, which words occur."""
 
     types: frozenset[str]
     words: frozenset[str] = frozenset()
@@ -57,7 +57,8 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
         yield "cannot be compared: its JSON is nested too deeply"
         return
     for found in find_differences(one, other, pair=_pair_shapes, equal=_fits):
-        where = join_to_line("".join(_write_step(step) for step in found.path).removeprefix(".")) or "the body"
+        steps = "".join(str(step) if str(step).startswith("[") else f".{step}" for step in found.path)
+        where = join_to_line(steps.removeprefix(".")) or "the body"
         if found.kind == "changed":
             yield f"{where}: {_describe(found.one, found.other)} -> {_describe(found.other, found.one)}"
         else:
@@ -125,23 +126,19 @@ def _pair_shapes(one: Json, other: Json) -> Pairs | None:
 
 
 def _fits(one: Json, other: Json) -> bool:
-    """Return whether nothing new is said of a value without parts; that a type does not occur any more is chance."""
+    """Return whether a value without parts has nothing new; that one of its types does not occur now is chance."""
     if not isinstance(one, ValueShape) or not isinstance(other, ValueShape):
         return False
     return other.types <= one.types and one.words == other.words
 
 
 def _describe(shape: Json, other: Json = None) -> str:
-    """Return a shape in words; of a value with words, only what its counterpart, the `other`, may not have, too."""
+    """Return a shape in words; of a value with words, only what the `other`, its counterpart, does not share."""
     if not isinstance(shape, ValueShape):
         return "list" if isinstance(shape, ListShape) else "table"
     shared = other.types if isinstance(other, ValueShape) and other.words != shape.words else frozenset[str]()
     types = shape.types - shared - {"text"} if shape.words else shape.types
     return show_value(" or ".join((*sorted(types), *sorted(shape.words))))[1:-1]
-
-
-def _write_step(step: str | int) -> str:
-    return str(step) if str(step).startswith("[") else f".{step}"
 
 
 # Keys whose texts are words of a protocol, in any dialect.
@@ -156,9 +153,9 @@ _NAMES = {bool: "boolean", type(None): "null"}
 
 
 def list_kinds(events: Sequence[Event], constant: Set[str]) -> list[str]:
-    """Return the kinds of events in their order, equal neighbours once, without what only keeps a connection open.
+    """Return the kinds of events in their order, equal neighbours once, without those that keep a connection open.
 
-    A chunk without a name or type is known by what it says besides what is `constant`: `content`, `finish_reason`.
+    A chunk without a name or type is known by its fields besides the `constant` ones: `content`, `finish_reason`.
     """
     kinds = list[str]()
     for event in events:
@@ -172,7 +169,7 @@ def list_kinds(events: Sequence[Event], constant: Set[str]) -> list[str]:
 
 
 def _find_constant_names(events: Sequence[Event]) -> Set[str]:
-    """Return what every chunk without a name or type says: a field that all have got or lost is no other order."""
+    """Return the fields of every chunk without a name or type: their coming and going changes no order."""
     names = [set(_list_names(event.json)) for event in events if not _find_type(event) and event.json is not None]
     return set.intersection(*names) if names else set()
 
@@ -183,7 +180,7 @@ def _find_type(event: Event) -> str:
 
 
 def _list_names(value: Json) -> list[str]:
-    """Return the keys of a value whose values say something, at any depth, each once; of a table in it only its key."""
+    """Return the keys of values that are not empty, at any depth, each once; of a table inside, only its key."""
     found = dict[str, None]()
     pending = [value]
     while pending:

@@ -35,7 +35,7 @@ from mockserver.core.json import Json
 
 
 def join_data(event: bytes) -> str | None:
-    """Return the joined data lines of an event, a line of JSON, or what a message says; None if it has none."""
+    """Return the data of an event: its data lines joined, a line of JSON, or the text of a message; or None."""
     if (message := read_message(event)) is not None:
         return message.text
     lines = [event.rstrip(b"\r\n")] if is_json_line(event) else [found[2] for found in _DATA.finditer(event)]
@@ -82,6 +82,7 @@ def find_layout(frames: Sequence[RecordedEvent]) -> EventLayout:
 
 
 def write_event(recorded: RecordedEvent, layout: EventLayout, *, plain: bool = False) -> Flow:
+    """Return the line of an event; `plain`: with its bytes as they are, not its data as JSON."""
     at, data = recorded
     if not plain and (written := _write_message(at, data)) is not None:
         return written
@@ -97,14 +98,14 @@ def write_event(recorded: RecordedEvent, layout: EventLayout, *, plain: bool = F
 
 
 def _write_message(at: float, data: bytes) -> Flow | None:
-    """Return a message of an event stream as a line with its type and what it says, if that restores it."""
+    """Return a message of an event stream as a line with its type and its JSON, if that restores it."""
     message = read_message(data)
     if message is None or message.kind not in ("event", "exception"):
         return None
     found = parse_json(message.text)
     if found is None or not isinstance(found.tree, dict) or _TYPE_NAME.fullmatch(message.name) is None:
         return None
-    if _make_message(message.kind, message.name, message.text, message.padding) != data:
+    if _make_message(message.kind, message.name, text=message.text, padding=message.padding) != data:
         return None
     styled = f", style: {quote(found.style.name)}" if found.style != COMPACT else ""
     padded = "" if message.padding is None else f", padding: {quote(message.padding)}"
@@ -112,7 +113,7 @@ def _write_message(at: float, data: bytes) -> Flow | None:
     return Flow(f"{{at: {write_milliseconds(at)}, {kind}{padded}{styled}, payload: {write_flow(found.tree)}}}")
 
 
-def _make_message(kind: str, name: str, text: str, padding: str | None) -> bytes:
+def _make_message(kind: str, name: str, *, text: str, padding: str | None) -> bytes:
     """Return the bytes of an event or an exception; a chunk holds the text."""
     data = text.encode("utf-8", "surrogateescape")
     payload = close_chunk(data, padding) if name == CHUNK and kind == "event" else data
@@ -126,7 +127,7 @@ def _read_message(table: Mapping[str, Node], value: Node) -> bytes:
     if kind is None:
         raise Refused("a payload needs an event or an exception", value.spot)
     encode_text(text, value)
-    return _make_message(kind, read_text(table[kind]), text, padding)
+    return _make_message(kind, read_text(table[kind]), text=text, padding=padding)
 
 
 def read_event(node: Node, layout: EventLayout) -> RecordedEvent:
@@ -148,10 +149,10 @@ def read_event(node: Node, layout: EventLayout) -> RecordedEvent:
 
 
 def read_events_fast(lines: Sequence[str], layout: EventLayout) -> tuple[RecordedEvent, ...] | None:
-    """Return what `read_event` makes of these lines; None if one of them is not just as `write_event` writes it.
+    """Return the events that `read_event` makes of these lines; None if one is not just as `write_event` writes it.
 
-    Long streams are most of what cassettes hold, and with this one of 100 events loads four times as fast: in 1.3 ms
-    instead of 5.6 ms. What YAML might read in another way is left to YAML.
+    Most of a cassette is long streams, and with this one of 100 events loads four times as fast: in 1.3 ms instead of
+    5.6 ms. Lines that YAML might read in another way are left to YAML.
     """
     encode = _ENCODERS.get(layout.style)
     if encode is None:
@@ -176,17 +177,19 @@ def write_milliseconds(seconds: float) -> str:
 
 
 def read_seconds(node: Node) -> float:
+    """Return the seconds of a node with milliseconds. Raises Refused."""
     if not (isinstance(node.value, str) and _MILLISECONDS.fullmatch(node.value)):
         raise Refused("write milliseconds here, such as 12 or 12.5", node.spot)
     return parse_milliseconds(node.value)
 
 
 def parse_milliseconds(text: str) -> float:
+    """Return milliseconds as seconds, rounded to microseconds."""
     return round(float(text) / 1000, 6)
 
 
 class EventText(NamedTuple):
-    """What an event says in lines of the usual layout: its name, if it has one, and its joined data."""
+    """An event in lines of the usual layout: its name, if it has one, and its joined data."""
 
     event: str | None
     data: str

@@ -108,8 +108,9 @@ class _Section(Struct, frozen=True):
     file: str
 
     def locate(self, refused: Refused) -> Mistake:
+        """Return a mistake in this document with its place in the file."""
         line, column = refused.spot
-        place = make_place(self.file, self.text.splitlines() or [""], line, column)
+        place = make_place(self.file, self.text.splitlines() or [""], line=line, column=column)
         return Mistake(refused.words, replace(place, line=self.line + place.line))
 
 
@@ -126,7 +127,8 @@ def _decode(data: bytes, file: str) -> str:
 
 def _split(text: str, file: str) -> Iterator[_Section]:
     """Split a stream. By the rules of YAML, no line within a document starts with `---`."""
-    start = line = 0
+    start = 0
+    line = 0
     while start < len(text) or start == 0:
         end = text.find("\n---", start)
         while end >= 0 and text[end + 4 : end + 5] not in ("\n", "\r", " ", "\t", ""):
@@ -219,7 +221,7 @@ def _find_stated_hash(episode: Node) -> str:
 
 def _read_episode(node: Node, load_file: LoadFile | None, events: _EventLines | None = None) -> Episode:
     """Read an episode. Raises Refused."""
-    table = _read_table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
+    table = _read_table(node, "an episode", known=_EPISODE, needed=("dialect", "request", "reply"))
     reply = _read_reply(table["reply"], load_file, events)
     return Episode(
         dialect=read_text(table["dialect"]),
@@ -232,7 +234,7 @@ def _read_episode(node: Node, load_file: LoadFile | None, events: _EventLines | 
 
 
 def _read_request(node: Node) -> Sent:
-    table = _read_table(node, "a request", _REQUEST, ("method", "path"))
+    table = _read_table(node, "a request", known=_REQUEST, needed=("method", "path"))
     return Sent(
         method=read_text(table["method"]),
         path=read_text(table["path"]),
@@ -243,7 +245,7 @@ def _read_request(node: Node) -> Sent:
 
 
 def _read_reply(node: Node, load_file: LoadFile | None, events: _EventLines | None) -> Recorded:
-    table = _read_table(node, "a reply", _REPLY, ("status",))
+    table = _read_table(node, "a reply", known=_REPLY, needed=("status",))
     hashed = table.get("sha256")
     if hashed is None:
         raise Refused(_CUT_OFF, node.spot)
@@ -315,12 +317,13 @@ def _read_time(node: Node) -> float:
     raise Refused("write a time in UTC here, such as 2026-01-31T12:00:00Z", node.spot)
 
 
-def _read_table(node: Node, what: str, known: tuple[str, ...], needed: tuple[str, ...]) -> Mapping[str, Node]:
+def _read_table(node: Node, what: str, *, known: tuple[str, ...], needed: tuple[str, ...]) -> Mapping[str, Node]:
+    """Return a table that has only `known` keys and all that are `needed`. Raises Refused."""
     if not isinstance(node.value, dict):
         raise Refused(f"{what} must be a table", node.spot)
     for key in node.value:
         if key not in known:
-            raise Refused(f'{what} has no "{key[:60]}"{did_you_mean(key, known)}', node.key_spot(key))
+            raise Refused(f'{what} has no "{key[:60]}"{did_you_mean(key, known)}', node.find_key_spot(key))
     for key in needed:
         if key not in node.value:
             raise Refused(f'{what} needs "{key}"; was the file cut off?', node.spot)
@@ -348,14 +351,14 @@ def summarize(episode: Episode) -> str:
     request = episode.request
     reply = episode.reply
     body = try_parse(request.body.decode("utf-8", "replace"))
-    said = _shorten(_find_question(body)) if isinstance(body, Mapping) else ""
-    shown = f': "{said}"' if said else f": {_shorten(request.method)} {_shorten(request.path)}"
+    question = _shorten(_find_question(body)) if isinstance(body, Mapping) else ""
+    shown = f': "{question}"' if question else f": {_shorten(request.method)} {_shorten(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""
     events = "" if reply.frames is None else f", {count_noun(len(reply.frames), 'event')}"
     if episode.dialect == "mcp":
-        asked = _shorten(name_request(episode))
+        name = _shorten(name_request(episode))
         arguments = _find_arguments(body)
-        return f"{asked}{f' {_shorten(compact(arguments))}' if arguments else ''} -> {reply.status}{events}"
+        return f"{name}{f' {_shorten(compact(arguments))}' if arguments else ''} -> {reply.status}{events}"
     named = " ".join(_shorten(word) for word in (episode.dialect, episode.operation, episode.model) if word)
     return f"{named}{streamed}{shown} -> {reply.status}{events}"
 

@@ -27,13 +27,15 @@ LOCK_TIMEOUT = 10  # seconds to wait for a lock
 class Stamp(NamedTuple):
     """The identity and state of a file, which changes with every write."""
 
-    file: tuple[int, int] = (0, 0)
+    device: int = 0
+    file: int = 0  # its number there
     size: int = 0
-    changed: int = 0
+    changed: int = 0  # in nanoseconds
 
-    @classmethod
-    def from_status(cls, status: os.stat_result) -> "Stamp":
-        return cls((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
+
+def make_stamp(status: os.stat_result) -> Stamp:
+    """Return the stamp of a file with this status."""
+    return Stamp(status.st_dev, status.st_ino, size=status.st_size, changed=status.st_mtime_ns)
 
 
 class LockedFile:
@@ -46,21 +48,24 @@ class LockedFile:
 
     @property
     def stamp(self) -> Stamp:
-        return Stamp.from_status(os.fstat(self.descriptor))
+        """Its identity and state now."""
+        return make_stamp(os.fstat(self.descriptor))
 
     def read(self) -> bytes:
+        """Return all bytes of the file."""
         with open(self.descriptor, "rb", buffering=0, closefd=False) as file:
             file.seek(0)
             return file.read()
 
     def is_at(self, path: Path) -> bool:
-        """Return whether it still has this name: it may have been replaced while we waited for the lock."""
+        """Return whether it is still at this path: it may have been replaced while the lock was awaited."""
         try:
             return os.path.samestat(os.fstat(self.descriptor), os.stat(path))
         except FileNotFoundError:
             return False
 
     def close(self) -> None:
+        """Unlock and close the file."""
         if self._is_open:
             self._is_open = False
             if fcntl is not None and os.getpid() == self._process:
@@ -103,7 +108,7 @@ def replace_file(path: Path, data: bytes, locked: LockedFile | None = None) -> S
         _write_durably(fresh, data)
         if path.exists():
             copymode(path, fresh)
-        stamp = Stamp.from_status(fresh.stat())
+        stamp = make_stamp(fresh.stat())
         if locked is not None and os.name == "nt":  # Windows does not replace an open file
             locked.close()
         os.replace(fresh, path)
@@ -116,7 +121,7 @@ def replace_file(path: Path, data: bytes, locked: LockedFile | None = None) -> S
 
 
 def explain_system_error(path: Path, doing: str, error: OSError) -> CassetteError:
-    """Return an error of the system in words for people; `doing` is what failed, such as `read`."""
+    """Return an error of the system as one of ours; `doing` is what failed: `read`, `written`, `created`, `locked`."""
     consequence = "" if doing == "read" else "; its content is unchanged"
     return CassetteError(f"{path}: cannot be {doing}: {error.strerror or error}{consequence}")
 

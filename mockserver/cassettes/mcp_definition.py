@@ -1,4 +1,4 @@
-"""Turn recorded answers of MCP servers into a definition of them, and their calls into rules."""
+"""Turns recorded answers of MCP servers into a definition of these servers, and their calls into rules."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -21,7 +21,7 @@ Table = Mapping[str, Json]
 
 
 class RecordedMcpAnswer(Struct, frozen=True):
-    """What a server answered to a request: `response` is the whole message, `source` where it is recorded."""
+    """The answer of a server to a request: `response` is the whole message, `source` where it is recorded."""
 
     server: str
     method: str

@@ -28,6 +28,8 @@ CONTEXT = 16  # characters shown on either side of a difference
 
 
 class ChangedText(NamedTuple):
+    """A text as it was recorded, and as it is in the request."""
+
     recorded: str
     requested: str
 
@@ -50,7 +52,7 @@ class Difference(Struct, frozen=True):
 
 
 def compare_fields(recorded: Compared, requested: Compared) -> tuple[Difference, ...]:
-    """Return where two requests differ: first what is said, then the tools, then the other fields."""
+    """Return where two requests differ: first in the conversation, then in the tools, then in other fields."""
     names = dict.fromkeys((*SAID, "tools", *requested, *recorded))
     return tuple(found for name in names for found in _compare_field(name, recorded.get(name), requested.get(name)))
 
@@ -89,7 +91,7 @@ def _describe(field: str, where: str, found: JsonDifference) -> Difference:
         other = found.other
     if isinstance(one, str) and isinstance(other, str):
         recorded, requested = _show_spans(one, other)
-        return Difference(field, where, recorded, requested, ChangedText(one, other))
+        return Difference(field, where, recorded=recorded, requested=requested, text=ChangedText(one, other))
     return Difference(field, where, recorded=show_value(one, SHOWN), requested=show_value(other, SHOWN))
 
 
@@ -168,7 +170,7 @@ def _index_tools(entries: Iterable[Json]) -> dict[str, Json] | None:
 
 
 def _show(value: Json, *, in_short: bool) -> str | None:
-    """Return what to show of a value that only one side has, nothing if its name says enough; None if it is absent."""
+    """Return the text for a value that only one side has, empty if its name says enough; None if it is absent."""
     if value is ABSENT:
         return None
     if in_short:
@@ -206,7 +208,7 @@ class NearEntry(NamedTuple):
 
 
 def report_miss(cassette: Cassette, call: Call, spelling: Spelling) -> str:
-    """Return the report for people. Traits select the few episodes to compare in full."""
+    """Return the report, of several lines. Traits select the few episodes to compare in full."""
     cure = f"to record it, set {spelling.write('record', 'new_episodes')}"
     entries = cassette.entries
     if not entries:
@@ -221,25 +223,27 @@ def report_miss(cassette: Cassette, call: Call, spelling: Spelling) -> str:
             f"only of {others}; {cure}"
         )
     same = (entry for entry in pool if entry.traits.operation == wanted.operation)
-    compared = [NearEntry(entry, _compare_requests(cassette, entry, call, wanted)) for entry in same]
+    compared = [NearEntry(entry, _compare_requests(cassette, entry, call=call, wanted=wanted)) for entry in same]
     nearest = min(compared, key=lambda near: near.measure_distance(wanted))
-    told = [f"    {line}" for line in limit_lines(list(map(str, nearest.differences)), MAX_LINES)]
-    cured = _advise(cassette, nearest.differences, cure)
+    lines = [f"    {line}" for line in limit_lines(list(map(str, nearest.differences)), MAX_LINES)]
+    advice = _advise(cassette, nearest.differences, cure)
     first = f"no episode of {cassette.file} answers this request; the nearest:"
-    return "\n".join((first, f"  {summarize_entry(cassette, nearest.entry)}", *told, cured))
+    return "\n".join((first, f"  {summarize_entry(cassette, nearest.entry)}", *lines, advice))
 
 
 def summarize_entry(cassette: Cassette, entry: CassetteEntry) -> str:
     """Return a text such as `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
     episode = entry.episode
     call = cassette.parse(entry.episode)
-    said = "" if call is None else call.last_user
+    question = "" if call is None else call.last_user
     when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
-    about = (join_to_line(name_request(episode)), said and show_value(said, SHOWN))
+    about = (join_to_line(name_request(episode)), question and show_value(question, SHOWN))
     return f"{cassette.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
 
 
-def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, wanted: Traits) -> tuple[Difference, ...]:
+def _compare_requests(
+    cassette: Cassette, entry: CassetteEntry, *, call: Call, wanted: Traits
+) -> tuple[Difference, ...]:
     """Return all differences: dialect and streaming, then field by field."""
     recorded = cassette.parse(entry.episode)
     found: tuple[Difference, ...] = ()
@@ -257,7 +261,7 @@ def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, want
 
 
 def _advise(cassette: Cassette, found: Sequence[Difference], cure: str) -> str:
-    """Return what lets the recording answer, and else the cure."""
+    """Return advice that lets the recording answer, if there is some, and else the cure."""
     name = cassette.file.removesuffix(SUFFIX)
     fields = tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
@@ -281,7 +285,7 @@ def _advise(cassette: Cassette, found: Sequence[Difference], cure: str) -> str:
 
 
 def _find_varying(found: Sequence[Difference]) -> str | None:
-    """Return a regex for what changes in the texts; None if there are other differences, or the texts are huge."""
+    """Return a regex for the words that vary in the texts; None if there are other differences, or texts are huge."""
     texts = [each.text for each in found if each.text is not None]
     if len(texts) < len(found):
         return None

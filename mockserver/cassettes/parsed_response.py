@@ -1,4 +1,4 @@
-"""What an answer says, whatever its wire format: its choices, usage and error."""
+"""An answer read from any wire format: its choices, usage and error."""
 
 from collections.abc import Mapping
 
@@ -37,6 +37,7 @@ class ParsedChoice(Struct, frozen=True):
     filters: Table | None = None
 
     def join_texts(self, kind: str) -> str:
+        """Return the texts of the parts of a kind as one."""
         return "".join(part.text for part in self.parts if part.kind == kind)
 
     @property
@@ -47,8 +48,8 @@ class ParsedChoice(Struct, frozen=True):
 class ParsedResponse(Struct, frozen=True):
     """An answer.
 
-    `error` is what its envelope holds, `body` the whole error; `broken`: it failed after it had begun; `complete`: the
-    stream has its last event, or the answer is not streamed; `blocked`: its prompt was filtered.
+    `error` is the content of an error's envelope, `body` the whole error. A `broken` answer failed after it had begun;
+    a `complete` one has its last event, or is not streamed. The prompt of a `blocked` one was filtered.
     """
 
     choices: tuple[ParsedChoice, ...] = ()
@@ -69,14 +70,17 @@ def read_table(value: Json) -> Table:
 
 
 def read_rows(value: Json) -> list[Table]:
+    """Return the tables of a list; none if the value is not a list."""
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 
 def read_text(value: Json) -> str:
+    """Return the value if it is a text, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def read_number(value: Json, default: int) -> int:
+    """Return the value if it is a whole number, else a default."""
     return value if isinstance(value, int) else default
 
 
@@ -92,4 +96,4 @@ def read_usage(counts: Table) -> Usage:
     prompt = read_number(counts.get("prompt_tokens", counts.get("input_tokens")), 0)
     thought = read_number(counts.get("reasoning_tokens"), 0)  # Gemini counts them beside the answer
     completion = read_number(counts.get("completion_tokens", counts.get("output_tokens")), 0)
-    return Usage(prompt + beside, completion + thought, thought, cached or read_number(read, 0))
+    return Usage(prompt + beside, completion + thought, reasoning=thought, cached=cached or read_number(read, 0))

@@ -1,4 +1,4 @@
-"""Recordings that other tools made: the files of every recorder become the same exchanges, requests and answers."""
+"""Reads recordings that other tools made: the files of any recorder become exchanges of a request and an answer."""
 
 import json
 import re
@@ -50,7 +50,7 @@ class RecordingRow(Struct, frozen=True):
     content: Json
 
 
-class RecorderFormat(Struct, frozen=True):
+class RecorderFormat(Struct, frozen=True, kw_only=True):
     """A tool that records, and how its files are recognised and read.
 
     `find_rows` returns None for a root that this tool did not write. `read` raises UnreadableError.
@@ -75,7 +75,8 @@ def read_recording(data: bytes, file: str) -> Iterator[PlacedExchange]:
     Raises CassetteError if the file is damaged, or no known recorder wrote it.
     """
     foreign = _read_foreign_file(data, file)
-    recorder, rows = _recognise(foreign.root)
+    found = ((recorder, recorder.find_rows(foreign.root)) for recorder in RECORDERS)
+    recorder, rows = next(((recorder, rows) for recorder, rows in found if rows is not None), (None, ()))
     if foreign.mistakes and (recorder is not None or _LISTING.search(foreign.text)):
         raise CassetteError(*foreign.mistakes)
     if recorder is None:
@@ -90,15 +91,8 @@ def read_recording(data: bytes, file: str) -> Iterator[PlacedExchange]:
             yield PlacedExchange(place, error)
 
 
-def _recognise(root: Json) -> tuple[RecorderFormat | None, Sequence[RecordingRow]]:
-    for recorder in RECORDERS:
-        if (rows := recorder.find_rows(root)) is not None:
-            return recorder, rows
-    return None, ()
-
-
 def _describe(root: Json) -> str:
-    """Return what a file has at its top, for a user who wonders which tool wrote it."""
+    """Describe the top of a file, for a user who wonders which tool wrote it."""
     match root:
         case {"interactions": [Mapping() as first, *_]}:
             return f"its interactions have {_list_keys(first)}, but no request"
@@ -154,7 +148,7 @@ def _read_message_body(message: Mapping[str, Json]) -> bytes:
     return _read_body(message.get("body", message.get("content")))
 
 
-VCRPY = RecorderFormat("vcrpy", "interaction", _find_vcrpy_rows, _read_vcrpy)
+VCRPY = RecorderFormat(name="vcrpy", noun="interaction", find_rows=_find_vcrpy_rows, read=_read_vcrpy)
 
 
 # Cassettes of langchain-tests: vcrpy's requests and responses in two lists, as its CustomSerializer writes them.
@@ -173,14 +167,19 @@ def _find_langchain_rows(root: Json) -> Sequence[RecordingRow] | None:
     ]
 
 
-LANGCHAIN = RecorderFormat("langchain-tests", "request", _find_langchain_rows, VCRPY.read)
+LANGCHAIN = RecorderFormat(name="langchain-tests", noun="request", find_rows=_find_langchain_rows, read=VCRPY.read)
 
 
 # Cassettes of VCR for Ruby, and of Betamax, which has the same layout.
 
 
 # An interaction has the keys of vcrpy's, and a body the encoding of its text.
-RUBY_VCR = RecorderFormat("VCR for Ruby", "interaction", lambda root: _list_rows(root, "http_interactions"), VCRPY.read)
+RUBY_VCR = RecorderFormat(
+    name="VCR for Ruby",
+    noun="interaction",
+    find_rows=lambda root: _list_rows(root, "http_interactions"),
+    read=VCRPY.read,
+)
 
 
 # Cassettes of go-vcr: version 1 of the format, which go-vcr 1 and 2 write, and version 2 of go-vcr 3 and 4.
@@ -196,20 +195,18 @@ def _find_go_vcr_rows(root: Json) -> Sequence[RecordingRow] | None:
 def _read_go_vcr(interaction: Json) -> ForeignExchange:
     request = _read_table(interaction, "request")
     response = _read_table(interaction, "response")
+    form = request.get("form")
+    form = form if isinstance(form, Mapping) else {}
     return ForeignExchange(
         method=_read_method(request),
         url=_read_text(request, "url"),
         headers=_read_headers(request.get("headers")),
-        body=_read_body(request.get("body")) or _read_form(request.get("form")),
+        body=_read_body(request.get("body")) or (urlencode(form, doseq=True).encode() if form else b""),
         status=_read_status(response.get("code")) or _read_status(response.get("status")),
         reply_headers=_read_headers(response.get("headers")),
         reply=_read_body(response.get("body")),
         took=_read_duration(response.get("duration")),
     )
-
-
-def _read_form(form: Json) -> bytes:
-    return urlencode(form, doseq=True).encode() if isinstance(form, Mapping) else b""
 
 
 def _read_duration(duration: Json) -> float:
@@ -223,7 +220,7 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 _DURATION = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?(?:h|ms|m|s|us|µs|μs|ns)){1,6}")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|μs|ns)")
 
-GO_VCR = RecorderFormat("go-vcr", "interaction", _find_go_vcr_rows, _read_go_vcr)
+GO_VCR = RecorderFormat(name="go-vcr", noun="interaction", find_rows=_find_go_vcr_rows, read=_read_go_vcr)
 
 
 # HAR files: the logs of browsers, proxies and our own export.
@@ -272,7 +269,9 @@ def _read_posted(posted: Json) -> bytes:
     return urlencode([(str(row.get("name")), str(row.get("value", ""))) for row in params]).encode()
 
 
-HAR = RecorderFormat("HAR", "entry", lambda root: _list_rows(root, "log", "entries"), _read_har)
+HAR = RecorderFormat(
+    name="HAR", noun="entry", find_rows=lambda root: _list_rows(root, "log", "entries"), read=_read_har
+)
 
 
 # Fixtures of nock, as `nock.back` and its recorder write them.
@@ -311,7 +310,7 @@ def _read_nock_reply(response: Json, *, is_binary: bool) -> bytes:
     return _read_body(response)
 
 
-NOCK = RecorderFormat("nock", "scope", _find_nock_rows, _read_nock)
+NOCK = RecorderFormat(name="nock", noun="scope", find_rows=_find_nock_rows, read=_read_nock)
 
 # The first that recognises a file reads it: go-vcr's files have the keys of vcrpy's, and more.
 RECORDERS = (HAR, LANGCHAIN, RUBY_VCR, GO_VCR, VCRPY, NOCK)
@@ -322,7 +321,7 @@ KNOWN = f"{', '.join(recorder.name for recorder in RECORDERS[:-1])} and {RECORDE
 
 
 def _list_rows(root: Json, *path: str) -> list[RecordingRow] | None:
-    """Return the rows of the list at a path; None if there is none."""
+    """Return the rows of the list at a path; None if there is no list."""
     for key in path:
         root = root.get(key) if isinstance(root, Mapping) else None
     return [RecordingRow((*path, at), row) for at, row in enumerate(root)] if isinstance(root, list) else None
@@ -461,7 +460,7 @@ class ForeignFile(Struct, frozen=True):
 
 
 def _read_foreign_file(data: bytes, file: str) -> ForeignFile:
-    """Read a file. Raises CassetteError if it is empty, damaged, or no text."""
+    """Read a file. Raises CassetteError if it is empty or damaged, or not a text."""
     text = _decode(_unpack(data, file), file)
     if not text.strip():
         raise CassetteError(f"{file}: the file is empty: restore it, or record it again")

@@ -1,4 +1,4 @@
-"""Turn recorded calls into rules: conditions that tell requests apart, and answers as a rule's `then`."""
+"""Turns recorded calls into rules: conditions that tell requests apart, and answers as a rule's `then`."""
 
 import re
 from collections import defaultdict
@@ -298,7 +298,7 @@ def _escape_templates(value: Json) -> Any:
 
 
 def _make_error(response: ParsedResponse, retry_after: str) -> Then:
-    """Return an error by its fields; one whose envelope has no such fields byte by byte."""
+    """Return an error by its fields; one whose envelope does not have them, byte by byte."""
     found = response.error
     if isinstance(found, Mapping) and (tripped := _find_tripped_prompt(found)):
         return {"content_filter": {"on": "prompt", **tripped}}
@@ -380,7 +380,7 @@ def generalise(rules: Sequence[RuleDraft], field: str) -> list[RuleDraft]:
 
 
 class _Pattern(NamedTuple):
-    """What is left of a rule without a span of one of its texts, with a mark in place of the span in its answer."""
+    """A rule without a span of one of its texts, and with a mark in place of the span in its answer."""
 
     before: str
     after: str
@@ -404,22 +404,29 @@ class _SharedPattern(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, bool, int]:
-        """How soon it is used: the most common and most certain first."""
+        """The order in which patterns are used: the most common and most certain first."""
         return -len(self.fits), not self.pattern.quoted, -len(self.pattern.before) - len(self.pattern.after)
 
 
 def _list_shared_patterns(rules: Sequence[RuleDraft], field: str) -> list[_SharedPattern]:
-    """Return what rules have in common besides a span of this field."""
+    """Return the patterns that several rules fit, but for a span of this field."""
     found = defaultdict[_Pattern, list[_Fit]](list)
     for at, rule in enumerate(rules):
-        for pattern, span in _cut_spans(rule, field) if rule.times is None else ():
-            found[pattern].append(_Fit(at, span))
+        for cut in _cut_spans(rule, field) if rule.times is None else ():
+            found[cut.pattern].append(_Fit(at, cut.span))
     shared = [_SharedPattern(pattern, fits) for pattern, fits in found.items() if len(fits) > 1]
     return sorted(shared, key=attrgetter("rank"))
 
 
-def _cut_spans(rule: RuleDraft, field: str) -> Iterator[tuple[_Pattern, str]]:
-    """Yield every way to take a span of whole words out of a rule that leaves enough to recognise it, and the span."""
+class _CutRule(NamedTuple):
+    """A pattern of a rule, and the span that was taken out for it."""
+
+    pattern: _Pattern
+    span: str
+
+
+def _cut_spans(rule: RuleDraft, field: str) -> Iterator[_CutRule]:
+    """Yield every way to take a span of whole words out of a rule that leaves enough to recognise it."""
     stated = rule.when.get(field)
     stated = stated["equals"] if isinstance(stated, Mapping) and stated.keys() == {"equals"} else stated
     text = stated if isinstance(stated, str) else ""
@@ -437,7 +444,8 @@ def _cut_spans(rule: RuleDraft, field: str) -> Iterator[tuple[_Pattern, str]]:
             quoted = MARK in then
             kept = len(words) - (last - first + 1)
             if kept >= (1 if quoted else max(2, last - first + 2)):
-                yield _Pattern(text[:start], text[end:], then, others, quoted), text[start:end]
+                pattern = _Pattern(text[:start], text[end:], then=then, others=others, quoted=quoted)
+                yield _CutRule(pattern, text[start:end])
 
 
 def _replace_span(then: Then, span: str, instead: str) -> Any:

@@ -22,7 +22,7 @@ MAX_FINDINGS = 3  # of one kind about one episode
 
 
 class Finding(NamedTuple):
-    """The number of an episode, from 1, and what is wrong with it and to do."""
+    """The number of an episode, from 1, and words about what is wrong with it, and what to do."""
 
     number: int
     words: str
@@ -47,6 +47,7 @@ class Checks(Struct, frozen=True):
 
 
 def list_findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
+    """Yield what is doubtful about the episodes of a cassette, in their order."""
     for number, episode in enumerate(episodes, 1):
         if number in checks.mismatches:
             yield Finding(number, _EDITED)
@@ -147,7 +148,7 @@ _STREAMED = {
 
 
 class OneOf(Struct, frozen=True):
-    """Shapes of which one applies; `pick` returns its name, as a value has it."""
+    """Several shapes, one of which applies to a value: `pick` returns its name."""
 
     pick: Callable[[Json], str]
     shapes: Mapping[str, Any]
@@ -296,7 +297,7 @@ _COHERE_EVENT = OneOf(
     },
 )
 
-# What clients need of an answer or an event, by wire format.
+# The fields that clients need of an answer or an event, by wire format.
 _SHAPES: Mapping[str, Any] = {
     "chat": {**_HEAD, "choices": [_allow_filtered({**_ENDED, "message": _MESSAGE})]},
     "chunk": {**_HEAD, "choices": [_allow_filtered({**_ENDED, "delta": _DELTA})]},

@@ -32,7 +32,14 @@ from mockserver.core.plan import (
 from mockserver.dialects import discover_all
 from mockserver.engine.planning import plan_call
 from mockserver.server.compose import start
-from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
+from mockserver.server.explain import (
+    BODIES,
+    describe_faults,
+    explain_call,
+    find_target,
+    make_usual_request,
+    read_request,
+)
 from mockserver.server.masking import find_request_secrets
 
 _USUAL_MODEL = "gpt-4o"
@@ -62,20 +69,20 @@ def ask_command(
     if model is None:
         models = discover_all()[dialect].models
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
-    reached = reach(make_usual_request(dialect, operation, model, text, stream=stream), live.routes)
+    target = find_target(make_usual_request(dialect, operation, model, text, stream=stream), live.routes)
     if as_json or stream:
         from mockserver.server.respond import Responder  # slow: Starlette
 
-        responder = Responder(live, reached.endpoint)
-        response = asyncio.run(responder.respond(responder.admit(reached.http)))
+        responder = Responder(live, target.endpoint)
+        response = asyncio.run(responder.respond(responder.admit(target.http)))
         plan = response.plan
         output = _write_reply(response.reply) if response.forwarded is None else _FORWARDED
         status = response.reply.status
     else:
-        call = reached.call(live.settings)
+        call = target.parse_call(live.settings)
         plan = asyncio.run(plan_call(live.engine, call))
         if isinstance(plan.outcome, Failure):
-            reply = reached.endpoint.dialect.fail(reached.http, plan.outcome, call)
+            reply = target.endpoint.dialect.fail(target.http, plan.outcome, call)
             said = "error" if reply.status >= 400 else "refused"
             output = f"{said} {reply.status}: {reply.body.decode()}"
             status = reply.status
@@ -155,6 +162,6 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     live = start(find_sources(rules, flags))
     shown = "standard input" if request_file == "-" else request_file
     described = read_request(read_text(request_file), shown, live.settings.dialect, path)
-    reached = reach(described, live.routes, stubs=live.engine.rule_set.stubs)
-    call = reached.call(live.settings)
-    click.echo(find_request_secrets(reached.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))
+    target = find_target(described, live.routes, stubs=live.engine.rule_set.stubs)
+    call = target.parse_call(live.settings)
+    click.echo(find_request_secrets(target.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))

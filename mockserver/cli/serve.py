@@ -42,9 +42,9 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
     given = find_sources(rules, flags)
     live = start(given)
     if live.settings.state != "memory":
-        from mockserver.server.shared_state import share
+        from mockserver.server.shared_state import join_fleet
 
-        share(live)
+        join_fleet(live)
     if live.settings.workers > 1:
         from mockserver.server.workers import check_stateless, run_workers
 

@@ -67,19 +67,20 @@ class Author(Struct, frozen=True, dict=True):
 
     @lazy_property
     def drawer(self) -> Callable[[IdShape, str], Callable[[str], str]]:
-        """Return the function that returns what draws ids of a shape for a purpose: by the identity of an answer."""
-        return remember(64)(self._drawer)
+        """The function that makes a drawer of ids: for a shape and a purpose, from the identity of an answer."""
+        return remember(64)(self._make_drawer)
 
     @lazy_property
     def system_fingerprint(self) -> Callable[[str], str]:
-        """Return the function that draws the fingerprint of a model's system."""
+        """The function that draws the fingerprint of a model's system, by its name."""
         return remember(64)(partial(self.seed.draw_hex, 10, "system fingerprint"))
 
     def make_event(self, dialect: str, kind: str, about: str, created: int) -> WebhookEvent:
-        """Return what webhooks tell of an object by its id."""
-        return WebhookEvent(dialect, self.drawer(_EVENT_IDS, "event")(f"{kind} {about}"), created, kind, about)
+        """Return the event that tells webhooks about the object of an id; `created` is in seconds since 1970."""
+        name = self.drawer(_EVENT_IDS, "event")(f"{kind} {about}")
+        return WebhookEvent(dialect, name, created=created, kind=kind, about=about)
 
-    def _drawer(self, shape: IdShape, purpose: str) -> Callable[[str], str]:
+    def _make_drawer(self, shape: IdShape, purpose: str) -> Callable[[str], str]:
         return self.seed.make_drawer(shape.prefix, shape.alphabet, shape.length, purpose)
 
 
@@ -87,15 +88,15 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
     """Turn a draft into the answer to a call. `mark` makes its ids unique; without one, they follow the call."""
     identity = call.fingerprint + mark
     plain = draft.plain
-    said = None if plain is None else _say_plainly(call, plain, author, identity)
-    if said is None:
-        said = _limit_choices(call, draft, author, identity)
-    usage = Usage(call.prompt_tokens, said.tokens, said.reasoning_tokens)
+    made = None if plain is None else _use_plain(call, plain, author, identity)
+    if made is None:
+        made = _limit_choices(call, draft, author, identity)
+    usage = Usage(call.prompt_tokens, made.tokens, made.reasoning_tokens)
     return Answer(
         call.id or author.drawer(call.ids, "id")(identity),
         author.clock.now(),
         draft.model or call.model,
-        said.choices,
+        made.choices,
         replace(usage, **draft.usage) if draft.usage else usage,
         system_fingerprint=author.system_fingerprint(call.model),
         stated_fingerprint=draft.system_fingerprint,
@@ -103,12 +104,12 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
         headers=draft.headers,
         broken=draft.broken,
         tokenizer=call.tokenizer,
-        written=said.tokens,
+        written=made.tokens,
         mcp=draft.mcp,
     )
 
 
-class _Said(Struct, frozen=True):
+class _WeighedChoices(Struct, frozen=True):
     """The choices of an answer, and how many tokens they have."""
 
     choices: tuple[Choice, ...]
@@ -116,7 +117,7 @@ class _Said(Struct, frozen=True):
     reasoning_tokens: int = 0
 
 
-def _say_plainly(call: Call, plain: PlainChoices, author: Author, identity: str) -> _Said | None:
+def _use_plain(call: Call, plain: PlainChoices, author: Author, identity: str) -> _WeighedChoices | None:
     """Return choices as they are, but for the ids of their tool calls; None if a call wants them otherwise."""
     options = call.options
     if options.stop or options.echo or options.logprobs is not None:
@@ -133,7 +134,7 @@ def _say_plainly(call: Call, plain: PlainChoices, author: Author, identity: str)
         return None
     if plain.calls:
         choices = _sign(choices, author.drawer(call.tool_call_ids, "tool call"), identity)
-    return _Said(choices, tokens)
+    return _WeighedChoices(choices, tokens)
 
 
 def _count_words(choices: Iterable[Choice], tokenizer: Tokenizer) -> int:
@@ -145,22 +146,23 @@ def _sign(choices: Iterable[Choice], draw: Callable[[str], str], identity: str) 
 
 
 def _repeat(values: tuple[T, ...], n: int) -> tuple[T, ...]:
-    """Return `n` values, of choices: if there are fewer, the last again and again."""
+    """Return `n` values, one for each choice; if there are fewer, the last is repeated."""
     return (*values[:n], *values[-1:] * (n - len(values)))
 
 
 def _takes_calls(call: Call, most: int) -> bool:
-    """Whether a call takes choices with so many tool calls as they are, but for their ids."""
+    """Return whether a call takes choices as they are, but for ids, if one of them has up to `most` tool calls."""
     options = call.options
     if options.bare_functions or call.prompts or (most > 1 and not options.parallel_tool_calls):
         return False
     return not has_namespaces(call.tools)
 
 
-def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> _Said:
+def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> _WeighedChoices:
     """Return the choices within the limits of a request."""
     choices: list[Choice] = []
-    written = thought = 0
+    written = 0
+    thought = 0
     for each in _repeat(draft.choices, call.options.n):
         limited = _limit(call, each)
         choices.append(_make_choice(call, limited, author, f"{identity}\0{len(choices)}"))
@@ -168,7 +170,7 @@ def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> _
         for part in limited.parts:
             if type(part) is Reasoning:
                 thought += count_tokens(part, call.tokenizer)
-    return _Said(tuple(choices), written, thought)
+    return _WeighedChoices(tuple(choices), written, thought)
 
 
 class _Limited(Struct, frozen=True):
@@ -182,7 +184,7 @@ class _Limited(Struct, frozen=True):
 
     @property
     def safety(self) -> Safety:
-        """Return the filter verdicts; a filter that would have cut later has filtered nothing."""
+        """The verdicts of filters; a filter that would have cut later has filtered nothing."""
         tripped = self.finish == "content_filter"
         return self.draft.safety if tripped else tuple([seen for seen in self.draft.safety if not seen.filtered])
 
@@ -206,7 +208,7 @@ def _make_choice(call: Call, limited: _Limited, author: Author, identity: str) -
 
 
 def _is_one_text(parts: Parts) -> bool:
-    """Whether there is nothing in an answer that needs ids, as in most."""
+    """Return whether parts are one text, as in most answers, so that nothing needs an id."""
     return len(parts) == 1 and type(parts[0]) is Text
 
 
@@ -227,6 +229,7 @@ def _complete(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
 
 
 def find_echo(call: Call) -> tuple[str, ...]:
+    """Return the tokens of the prompt that an answer repeats in front."""
     return (
         call.prompts[0].find_tokens(call.tokenizer)[-call.options.echo :] if call.options.echo and call.prompts else ()
     )
@@ -359,6 +362,7 @@ def _trim_chunks(chunks: Chunks, length: int) -> Chunks:
 
 
 def weigh_parts(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
+    """Return how many tokens parts have."""
     return sum([count_tokens(part, tokenizer) for part in parts])
 
 
@@ -461,6 +465,7 @@ def _find_prompt_field(call: Call) -> str:
 
 
 def split_prompts(call: Call) -> Iterator[Call]:
+    """Yield a call for each prompt of a call, as if it had come alone."""
     for prompt, message in zip(call.prompts, call.messages, strict=True):
         meaning = {**call.meaning, _find_prompt_field(call): prompt.text}
         if message.parts:

@@ -21,6 +21,7 @@ MAX_AHEAD = 100  # rules that count and are matched before any of them is counte
 
 
 def name_attempts_counter(call: Call) -> str:
+    """Return the counter of attempts of a call."""
     return f"{ATTEMPT}{call.fingerprint} {call.stream}"
 
 
@@ -30,6 +31,7 @@ def name_fault_counter(rule: str, label: str) -> str:
 
 
 def name_ids_counter(call: Call) -> str:
+    """Return the counter that makes the ids of equal calls unique."""
     return f"ids {call.fingerprint}"
 
 
@@ -74,12 +76,13 @@ class ScenarioState(Struct):
 
 
 RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries
-_RETRIES, _AWS_ATTEMPT = RETRIES.encode(), b"amz-sdk-request"  # AWS's clients send `attempt=2; max=3`
+_RETRIES = RETRIES.encode()
+_AWS_ATTEMPT = b"amz-sdk-request"  # AWS's clients send `attempt=2; max=3`
 _STATED = re.compile(rb"attempt=([0-9]{1,3})(?![0-9])")
 
 
-async def find_attempt(call: Call, counters: Counters) -> int:
-    """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
+async def count_attempt(call: Call, counters: Counters) -> int:
+    """Return which attempt a call is, from 1: by its client's retry header, else by counting calls that are equal."""
     stated = _read_stated(call.http.header_values)
     return await counters.count(call.http.namespace, name_attempts_counter(call)) if stated is None else stated
 
@@ -98,7 +101,7 @@ class ClientAttempt(NamedTuple):
 
 
 class Attempts:
-    """Which attempt each call is, by its client's retry header or the equal requests before it; and the first call."""
+    """Finds which attempt each call of a journal is, by its client's retry header or the equal requests before it."""
 
     def __init__(self) -> None:
         self._forget()
@@ -135,11 +138,12 @@ def _is_complete(row: Row) -> bool:
 
 
 def read_attempt(row: Row) -> int | None:
+    """Return which attempt a call is by its client's retry header, or None."""
     return _read_stated(find_first_values(row.headers))
 
 
 def _read_stated(fields: Mapping[bytes, bytes]) -> int | None:
-    """Return which attempt a client says that it makes."""
+    """Return the attempt that the headers of a request state, or None."""
     if (retries := fields.get(_RETRIES)) is not None:
         return parse_attempt(retries.decode("latin-1"))
     found = _STATED.search(fields[_AWS_ATTEMPT]) if _AWS_ATTEMPT in fields else None
@@ -147,4 +151,5 @@ def _read_stated(fields: Mapping[bytes, bytes]) -> int | None:
 
 
 def parse_attempt(retries: str | None) -> int | None:
+    """Return the attempt for a number of retries, as clients state that; None if it is not a number."""
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None

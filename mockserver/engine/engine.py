@@ -22,11 +22,11 @@ from mockserver.rules.nearest import explain_unmatched
 
 
 class CassettePlayer(Protocol):
-    """Looks calls up in cassettes."""
+    """Looks calls up in cassettes. The server has the one that does, with what it needs for that."""
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is a cassette only for calls that name one."""
+        """Whether there is a cassette only for calls that name one."""
 
     def has_upstream(self, call: Call) -> bool:
         """Return whether a call can be passed on to where it is usually answered."""
@@ -37,7 +37,7 @@ class CassettePlayer(Protocol):
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
         """Plan a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
 
-        Looks in the loaded cassette unless `cassette` names one; None if there is none. `counters` count repeats.
+        Look in the loaded cassette unless `cassette` names one; return None if there is none. `counters` count repeats.
         """
 
 
@@ -60,7 +60,7 @@ class Engine(Struct, frozen=True, eq=False):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules in the order in which they are tried."""
+        """The rules in the order in which they are tried."""
         return self.rule_set.rules
 
     async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
@@ -87,13 +87,13 @@ class Engine(Struct, frozen=True, eq=False):
 class CallContext(Struct, frozen=True, eq=False):
     """What the steps of planning one call have in common, while they change the call.
 
-    Cassettes look it up as it was `asked`; `terms` are those of its model. If the previous response is `lost`, only
+    Cassettes look for the `original` call; `terms` are those of its model. If the previous response is `lost`, only
     rules that match on it or forward answer. The parts of a request share the `work` that generating may cost. If the
     call is `large`, what reads all of it belongs on a thread.
     """
 
     engine: Engine
-    asked: Call
+    original: Call
     terms: Terms
     work: RequestWork | None = None
     lost: bool = False

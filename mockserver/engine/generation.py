@@ -19,7 +19,8 @@ async def generate_draft(call: Call, seed: Seed, work: RequestWork | None = None
     if call.operation in ARTIFACTS:
         return ArtifactDraft()
     choices: list[DraftChoice] = []
-    different = n = call.options.n
+    n = call.options.n
+    different = n
     if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
         different = min(n, max(_FEWEST_CHOICES, _MAX_READ // (len(call.http.body) + 1)))
     budget = AnswerWork(work)
@@ -46,5 +47,5 @@ def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> 
     return generate
 
 
-_FEWEST_CHOICES = 8  # bytes read, over all choices
+_FEWEST_CHOICES = 8  # choices that differ, however large the request is
 _MAX_READ = 1_000_000  # bytes read, over all choices

@@ -62,13 +62,13 @@ class HostedServer(Struct, frozen=True):
 
     @property
     def allowed_names(self) -> Sequence[str]:
-        """Return the tools that the request allows by their names."""
+        """The names of the tools that the request allows."""
         allowed = self.connector.allowed
         names = allowed.get("tool_names") if isinstance(allowed, Mapping) else allowed
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
     def list_tools(self, used: Sequence[str] = ()) -> Item:
-        """Return what it tells of its tools; of one that is not defined, of those that are `used`."""
+        """Return the item that lists its tools; if it is not defined, those that are `used`."""
         offered = self.tools if self.is_defined else {name: McpTool(name) for name in used}
         tools = [_describe_tool(name, tool) for name, tool in offered.items()]
         return make_item(_LIST, {"server_label": self.label, "tools": tools})
@@ -91,16 +91,16 @@ class ToolResult(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return what the model reads."""
+        """The result as the model reads it."""
         return self.output if self.output is not None else describe_error(self.error)
 
 
 def find_hosted_servers(
     connectors: Iterable[McpConnector], servers: Mapping[str, McpServer], tools: Iterable[Tool] = ()
 ) -> tuple[HostedServer, ...]:
-    """Return the servers that a request names beside its own `tools`, whose names come first.
+    """Return the servers that a request names. Its own `tools` win over theirs of the same names.
 
-    The rules define them by the name that it gives them, or by the URL of one here.
+    Rules files define a server by the name that the request gives it, or by the address that it names.
     """
     taken = {tool.name for tool in tools if tool.kind in ("function", "custom")}
     found: list[HostedServer] = []
@@ -121,6 +121,13 @@ def _find_name(url: str) -> str:
 
 
 _MCP_PATH = compile_lazily(r"/mcp/([^/?#]+)/?$")
+
+
+class ToolExchange(Struct, frozen=True):
+    """A call of a tool, and its result."""
+
+    made: ToolCall
+    result: ToolResult
 
 
 class HostedAnswer:
@@ -152,12 +159,14 @@ class HostedAnswer:
         """Plan the answer: turns of the model until it waits for the client, or says something last."""
         turn = await self._carry_out_approved(_offer_tools(self._call, self._hosted))
         first: Answer | None = None
-        spent = thought = turns = 0
+        spent = 0
+        thought = 0
+        turns = 0
         sources: list[str] = []
         while True:
-            context = replace(self._context, asked=turn) if turns else self._context  # recordings have the first one
+            context = replace(self._context, original=turn) if turns else self._context  # recordings have the first one
             plan = await self._plan_turn(context, turn)
-            turns = turns + 1
+            turns += 1
             is_last = turns == MAX_TURNS or (isinstance(plan.outcome, Answer) and self._repeats(plan.outcome))
             if is_last:  # a rule that always asks for the same is done with that
                 turn_of_text = replace(turn, tools=(), tool_choice=ToolChoice("none"))
@@ -167,8 +176,8 @@ class HostedAnswer:
                 return replace(plan, carried_out=tuple(self._carried))
             answer = plan.outcome
             first = first or answer
-            spent = spent + answer.usage.completion
-            thought = thought + answer.usage.reasoning
+            spent += answer.usage.completion
+            thought += answer.usage.reasoning
             following = await self._take_turn(turn, answer.choices[0])
             if not self._used and not any(each.is_defined for each in self._hosted):
                 return plan  # the answer has nothing to do with a server
@@ -180,13 +189,13 @@ class HostedAnswer:
 
     def _finish(self, plan: Plan, answer: Answer, sources: Sequence[str]) -> Plan:
         """Return the plan of the whole answer; rules of earlier `sources` had a part in it."""
-        told = {part.body.get("server_label") for part in self._parts if type(part) is Item and part.kind == _LIST}
-        lists = [item for item in self._list_tools() if item.body["server_label"] not in told]
+        listed = {part.body.get("server_label") for part in self._parts if type(part) is Item and part.kind == _LIST}
+        lists = [item for item in self._list_tools() if item.body["server_label"] not in listed]
         parts = (*lists, *self._parts)
         last = answer.choices[0]
         waits = any(type(part) is ToolUse for part in parts)
         finish = "stop" if last.finish == "tool_calls" and not waits else last.finish
-        choice = Choice(parts, finish, last.safety, None, last.echo, last.stop)
+        choice = Choice(parts, finish, safety=last.safety, echo=last.echo, stop=last.stop)
         whole = replace(answer, choices=(choice,), written=weigh_parts(parts, answer.tokenizer))
         rules = tuple([source for source in sources if source.startswith("rule ")])
         return replace(plan, outcome=whole, modified_by=(*rules, *plan.modified_by), carried_out=tuple(self._carried))
@@ -202,28 +211,29 @@ class HostedAnswer:
 
     async def _take_turn(self, turn: Call, choice: Choice) -> Call | None:
         """Add a turn to the answer, and carry out its calls; return the next turn, None if this is the last."""
-        exchanged: list[tuple[ToolCall, ToolResult]] = []
-        waits = goes_on = False
-        said: list[str] = []
+        exchanged: list[ToolExchange] = []
+        waits = False
+        goes_on = False
+        texts: list[str] = []
         for part in choice.parts:
             used = self._find_tool(part)
             if used is None:
                 self._parts.append(part)
                 waits = waits or type(part) is ToolUse
                 goes_on = goes_on and type(part) is Reasoning
-                said += [part.text] if type(part) is Text else []
+                texts += [part.text] if type(part) is Text else []
             elif type(part) is ToolUse:
                 hosted = used
                 made = part.call
                 tool = hosted.find_tool(made.name)
                 if tool is not None and hosted.connector.needs_approval(tool):
-                    asked = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
-                    self._parts.append(make_item("mcp_approval_request", asked))
+                    shown = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
+                    self._parts.append(make_item("mcp_approval_request", shown))
                     self._note_use(hosted, made)
                     waits = True
                 elif self._has_calls_left():
                     self._made.add((made.name, made.arguments))
-                    exchanged.append((made, await self._carry_out(hosted, made)))
+                    exchanged.append(ToolExchange(made, await self._carry_out(hosted, made)))
                     goes_on = True
             elif type(part) is Item and self._has_calls_left():  # a call that a rule states without its result
                 name = str(part.body.get("name"))
@@ -232,10 +242,10 @@ class HostedAnswer:
                 goes_on = False
         if waits or not goes_on or not exchanged:
             return None
-        return _continue_turn(turn, "".join(said), exchanged)
+        return _continue_turn(turn, "".join(texts), exchanged)
 
     def _find_tool(self, part: Part) -> HostedServer | None:
-        """Return the server that a part of an answer asks to call a tool; None if it is none of those."""
+        """Return the server whose tool a part of an answer calls, or None."""
         if type(part) is ToolUse:
             made = part.call
             if made.kind != "function" or (not made.namespace and made.name in self._own):
@@ -263,14 +273,14 @@ class HostedAnswer:
 
     async def _carry_out_approved(self, turn: Call) -> Call:
         """Make the calls that the client has just approved."""
-        exchanged: list[tuple[ToolCall, ToolResult]] = []
+        exchanged: list[ToolExchange] = []
         for answered in list_recent_approvals(turn):
             made = answered.made
             hosted = _find_server(self._hosted, made)
             if hosted is not None and answered.approved:
                 approved = ToolCall(f"{made.id}_call", made.name, made.arguments)
                 self._made.add((made.name, made.arguments))
-                exchanged.append((approved, await self._carry_out(hosted, approved, approval=made.id)))
+                exchanged.append(ToolExchange(approved, await self._carry_out(hosted, approved, approval=made.id)))
         if not exchanged:
             return turn
         tools = tuple(_mark_served(turn.tools, self._used))  # else the model would call them once more
@@ -279,18 +289,24 @@ class HostedAnswer:
     async def _carry_out(self, hosted: HostedServer, made: ToolCall, approval: str | None = None) -> ToolResult:
         """Have a server answer a call, and add the call with its result to the answer."""
         self._note_use(hosted, made)
-        asked = _ask_server(hosted, made, self._call)
-        plan = await self._plan_call(_open_to(asked, hosted, self._context.engine), asked)
-        self._carried.append(CarriedOut(http=asked.http, call=asked, plan=plan))
+        call = _make_server_call(hosted, made, self._call)
+        plan = await self._plan_call(_open_engine(self._context.engine, call, hosted), call)
+        self._carried.append(CarriedOut(http=call.http, call=call, plan=plan))
         result = _read_result(plan.outcome)
-        given = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
-        told = {"output": result.output, "error": result.error, "approval_request_id": approval}
-        self._parts.append(make_item(_CALL, {**given, **told}))
+        shown = {
+            "server_label": hosted.label,
+            "name": made.name,
+            "arguments": made.arguments,
+            "output": result.output,
+            "error": result.error,
+            "approval_request_id": approval,
+        }
+        self._parts.append(make_item(_CALL, shown))
         return result
 
 
 def _find_server(servers: Sequence[HostedServer], made: ToolCall) -> HostedServer | None:
-    """Return the server that has the tool of a call: a defined one, else one that may have it, named in full first."""
+    """Return the server that has the tool of a call: a defined one, else one that may have it and lists it."""
     able = [each for each in servers if each.find_tool(made.name) is not None]
     return min(able, key=lambda each: (not each.is_defined, each.connector.allowed is None), default=None)
 
@@ -312,30 +328,30 @@ def _offer_tools(call: Call, hosted: Sequence[HostedServer]) -> Call:
 
 
 def _mark_served(tools: Iterable[Tool], labels: Collection[str]) -> Iterator[Tool]:
-    """Yield the tools of a request, those that stand for these servers as such that the model does not use itself."""
+    """Yield the tools of a request; those that stand for these servers are marked as not for the model itself."""
     for tool in tools:
         is_served = tool.kind == "mcp" and tool.options.get("server_label") in labels
         yield replace(tool, kind=SERVED_MCP) if is_served else tool
 
 
-def _continue_turn(turn: Call, said: str, exchanged: Sequence[tuple[ToolCall, ToolResult]]) -> Call:
-    """Return the next turn of a model that has got the results of its calls."""
-    calls = tuple([made for made, _ in exchanged])
-    results = [Message("tool", result.text, tool_call_id=made.id) for made, result in exchanged]
-    told = [[made.name, made.arguments, result.text] for made, result in exchanged]
+def _continue_turn(turn: Call, text: str, exchanged: Sequence[ToolExchange]) -> Call:
+    """Return the next turn of a model that said a text, and has got the results of its calls."""
+    calls = tuple([each.made for each in exchanged])
+    results = [Message("tool", each.result.text, tool_call_id=each.made.id) for each in exchanged]
+    meanings = [[each.made.name, each.made.arguments, each.result.text] for each in exchanged]
     meaning = turn.meaning if isinstance(turn.meaning, Mapping) else {}
     before = meaning.get(_RESULTS)
     choice = turn.tool_choice
     return replace(
         turn,
-        messages=(*turn.messages, Message("assistant", said, tool_calls=calls), *results),
-        meaning={**meaning, _RESULTS: [*(before if isinstance(before, list) else ()), *told]},
+        messages=(*turn.messages, Message("assistant", text, tool_calls=calls), *results),
+        meaning={**meaning, _RESULTS: [*(before if isinstance(before, list) else ()), *meanings]},
         tool_choice=ToolChoice("auto", choice.names) if choice.mode in ("required", "named") else choice,
         is_sound=False,
     )
 
 
-def _ask_server(hosted: HostedServer, made: ToolCall, call: Call) -> Call:
+def _make_server_call(hosted: HostedServer, made: ToolCall, call: Call) -> Call:
     """Return the call of a tool as its server gets it from the provider."""
     arguments = try_parse(made.arguments)
     params = {"name": made.name, "arguments": arguments if isinstance(arguments, Mapping) else {}}
@@ -347,13 +363,14 @@ def _ask_server(hosted: HostedServer, made: ToolCall, call: Call) -> Call:
         namespace=call.http.namespace,
         path_params={"server": hosted.server.name},
     )
-    return make_mcp_call(McpRequest(hosted.server.name, "tools/call", params, 1, VERSION, is_modern=True), http)
+    request = McpRequest(hosted.server.name, "tools/call", params=params, id=1, version=VERSION, is_modern=True)
+    return make_mcp_call(request, http)
 
 
-def _open_to(call: Call, hosted: HostedServer, engine: Engine) -> Engine:
-    """Return an engine whose server answers the call of a tool, whatever a client would have to do before it.
+def _open_engine(engine: Engine, call: Call, hosted: HostedServer) -> Engine:
+    """Return an engine whose server answers the call of a tool without a session, in any revision.
 
-    Of a server that is not defined, a result is made up where no rule states one.
+    For a server that is not defined, it makes up a result where no rule states one.
     """
     server = replace(hosted.server, sessions=False, versions=VERSIONS)
     if not hosted.is_defined and call.mcp is not None:
@@ -363,7 +380,7 @@ def _open_to(call: Call, hosted: HostedServer, engine: Engine) -> Engine:
 
 
 def _read_result(outcome: Outcome) -> ToolResult:
-    """Return what a planned answer of a tool says."""
+    """Return the result of a tool that a planned outcome is."""
     if isinstance(outcome, Answer):
         choice = outcome.choices[0]
         return _read_blocks([*_list_blocks(choice.parts)], failed=choice.finish == TOOL_ERROR)

@@ -1,4 +1,4 @@
-"""Kept objects in the course of a call: what it refers to, what it does with them, and what it leaves."""
+"""Kept objects of a call: those that it refers to, what it does with them, and what it leaves for later calls."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from mockserver.kinds.objects import Objects, References, Work
 
 
 async def recall(call: Call, objects: Objects) -> Call:
-    """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
+    """Return a call with the conversation that it refers to in front. Raises Failure if something does not exist."""
     references: References = call.references
     beginning = await references.read(call, objects)
     if beginning.tools and not call.tools:
@@ -23,7 +23,7 @@ async def recall(call: Call, objects: Objects) -> Call:
 
 
 async def do_work(engine: Engine, call: Call, objects: Objects) -> Plan:
-    """Do what a call does with kept objects, and answer the calls within it, such as the lines of a batch.
+    """Do the work of a call with kept objects, and answer the calls within it, such as the lines of a batch.
 
     Raises Failure.
     """
@@ -45,7 +45,7 @@ async def do_work(engine: Engine, call: Call, objects: Objects) -> Plan:
 
 
 async def keep_answer(engine: Engine, call: Call, plan: Plan) -> Plan:
-    """Return the plan for a call, with what webhooks tell of it, and keep what later calls may look up."""
+    """Keep what later calls may look up, and return the plan with the event that webhooks tell of it."""
     plan = await engine.memory.leave(call, plan)
     outcome = plan.outcome
     if not (engine.policy.announces and call.options.background and type(outcome) is Answer):
@@ -55,10 +55,10 @@ async def keep_answer(engine: Engine, call: Call, plan: Plan) -> Plan:
 
 
 def _find_event(answer: Answer) -> str:
-    """Return which event tells how a response ended."""
+    """Return the kind of the event that tells how a response ended."""
     if answer.broken is not None:
         return "response.failed"
     return "response.incomplete" if answer.choices[0].finish in ("length", "content_filter") else "response.completed"
 
 
-ABOUT_KEPT = frozenset((*ANSWER_LOOK_UPS, *QUESTIONS))  # operations whose answers are about what is kept, or might be
+ABOUT_KEPT = frozenset((*ANSWER_LOOK_UPS, *QUESTIONS))  # operations whose answers may be about kept ones

@@ -1,4 +1,4 @@
-"""What MCP servers answer without a rule: their lists, their resources, and results made for their tools."""
+"""Answers of MCP servers without a rule: refusals, contents of resources, and results made up for tools."""
 
 import json
 from collections.abc import Mapping
@@ -45,9 +45,9 @@ def find_server(servers: Servers, name: str) -> McpServer:
 
 
 def check_mcp_call(server: McpServer, request: McpRequest) -> Draft | None:
-    """Return what a server answers before any rule is asked: that a tool does not take its arguments; or None.
+    """Return the answer of a server before any rule is asked, that a tool does not take its arguments, or None.
 
-    Raises Failure for what the server does not have.
+    Raises Failure for a tool, a resource or a prompt that the server does not have.
     """
     match request.method:
         case "tools/call":
@@ -88,8 +88,8 @@ def generate_mcp_result(server: McpServer, call: Call, seed: Seed) -> Draft:
     if tool is None:
         return Draft((GENERATORS["prose"](call, own, {}),))
     if tool.output is None:
-        given = request.arguments.items()
-        written = ", ".join([f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given])
+        arguments = request.arguments.items()
+        written = ", ".join([f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments])
         return Draft((DraftChoice((Text(f"made-up result of {tool.name}({written[:MAX_SHOWN]})"),)),))
     made = GENERATORS["schema"](call, own, {"schema": tool.output})
     parts = [replace(part, is_json=True) if isinstance(part, Text) else part for part in made.parts]
@@ -98,11 +98,11 @@ def generate_mcp_result(server: McpServer, call: Call, seed: Seed) -> Draft:
 
 def find_completions(server: McpServer, request: McpRequest) -> tuple[str, ...]:
     """Return the values of a prompt's argument that begin with what a client has typed."""
-    asked = request.params.get("ref")
+    reference = request.params.get("ref")
     argument = request.params.get("argument")
-    if not isinstance(asked, Mapping) or not isinstance(argument, Mapping):
+    if not isinstance(reference, Mapping) or not isinstance(argument, Mapping):
         return ()
-    prompt = server.find_prompt(str(asked.get("name", "")))
+    prompt = server.find_prompt(str(reference.get("name", "")))
     values = () if prompt is None else prompt.values.get(str(argument.get("name", "")), ())
     return tuple([value for value in values if value.startswith(str(argument.get("value", "")))])
 

@@ -1,7 +1,7 @@
 """Logins of MCP servers: bearer tokens, and OAuth whose codes and tokens follow from the seed.
 
-Nothing is stored: a code states what it vouches for by being a hash of it (MCP 2025-11-25, Authorization; RFC 7636,
-RFC 8414, RFC 9728).
+Nothing is stored: a code is a hash of the client, the URI and the challenge that it stands for (MCP 2025-11-25,
+Authorization; RFC 7636, RFC 8414, RFC 9728).
 """
 
 from base64 import urlsafe_b64encode
@@ -30,7 +30,7 @@ _LIFETIME = 3600  # seconds that tokens claim to be valid
 
 
 def is_login(request: McpRequest) -> bool:
-    """Return whether a request is part of a login, which needs none."""
+    """Return whether a request is part of a login, so that it needs no token."""
     return request.method.startswith(LOGIN)
 
 
@@ -56,7 +56,7 @@ def _write_metadata_url(server: McpServer, call: Call) -> str:
 
 
 def answer_login(server: McpServer, call: Call, seed: Seed) -> McpDocument:
-    """Return what a step of a login gets. Raises Failure (404) where there is no login by OAuth."""
+    """Return the answer to a step of a login. Raises Failure (404) for a server without a login by OAuth."""
     request = read_message(call)
     if server.login is None or server.login.token is not None:
         raise Failure("not_found", "This server has no OAuth login.", status=404)
@@ -117,7 +117,7 @@ def _authorize(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> Mcp
     elif stated.get("code_challenge_method", "plain") != "S256":
         answer = {"error": "invalid_request", "error_description": "code_challenge_method must be S256."}
     else:
-        answer = {"code": _make_code(server, seed, stated, str(stated["code_challenge"]))}
+        answer = {"code": _make_code(server, seed, stated=stated, challenge=str(stated["code_challenge"]))}
     between = "&" if "?" in uri else "?"
     return McpDocument({}, status=302, location=f"{uri}{between}{urlencode({**answer, **state})}")
 
@@ -142,7 +142,7 @@ def _give_token(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> Mc
             verifier = str(stated.get("code_verifier", ""))
             digest = sha256(verifier.encode("utf-8", "replace")).digest()
             challenge = urlsafe_b64encode(digest).decode().rstrip("=")
-            if stated.get("code") != _make_code(server, seed, stated, challenge):
+            if stated.get("code") != _make_code(server, seed, stated=stated, challenge=challenge):
                 return _refuse("invalid_grant", "The code does not belong to this client, URI and code_verifier.")
         case "refresh_token":
             if stated.get("refresh_token") != _make_refresh_token(server, seed):
@@ -154,9 +154,9 @@ def _give_token(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> Mc
     return McpDocument({**tokens, "token_type": "Bearer", "expires_in": _LIFETIME, **scope})
 
 
-def _make_code(server: McpServer, seed: Seed, stated: Mapping[str, Json], challenge: str) -> str:
-    vouched = (str(stated.get("client_id", "")), str(stated.get("redirect_uri", "")), challenge)
-    return seed.draw_hex(32, "mcp code", server.name, *vouched)
+def _make_code(server: McpServer, seed: Seed, *, stated: Mapping[str, Json], challenge: str) -> str:
+    stands_for = (str(stated.get("client_id", "")), str(stated.get("redirect_uri", "")), challenge)
+    return seed.draw_hex(32, "mcp code", server.name, *stands_for)
 
 
 def _make_token(server: McpServer, seed: Seed) -> str:

@@ -1,4 +1,4 @@
-"""What a message to an MCP server gets: from the server itself, or from recordings or a real one in its place."""
+"""Plans answers to messages of MCP: those of a defined server, or those of recordings or a real server in its place."""
 
 from collections.abc import Awaitable, Callable
 
@@ -33,28 +33,35 @@ async def plan_message(context: CallContext, call: Call, plan_turn: PlanTurn) ->
         return await plan_turn(context, call)
     if type(real) is Forward:
         return Plan(real, FORWARDED)
-    played = await engine.replay(context.asked, None if real is None else real.cassette)
+    played = await engine.replay(context.original, None if real is None else real.cassette)
     return played or await _serve(context, call, plan_turn)  # which needs no recording
 
 
 async def _serve(context: CallContext, call: Call, plan_turn: PlanTurn) -> Plan:
-    """Plan what a defined server says to a message."""
+    """Plan the answer of a defined server to a message."""
     engine = context.engine
 
     async def respond(call: Call, server: McpServer, draft: Draft | None) -> Plan:
         if draft is not None:
-            return finish(context, call, draft, "invalid")
+            return finish(context, call, draft, source="invalid")
         changed = replace(engine, servers={**engine.servers, server.name: server})
         return await plan_turn(replace(context, engine=changed), call)
 
-    service = McpService(engine.servers, engine.policy.seed, engine.counters, engine.streams, engine.policy.lints)
+    service = McpService(
+        servers=engine.servers,
+        seed=engine.policy.seed,
+        counters=engine.counters,
+        streams=engine.streams,
+        lints=engine.policy.lints,
+    )
     return await service.plan(call, respond)
 
 
 def _find_real_server(engine: Engine, call: Call) -> Forward | PlayCassette | None:
-    """Return what answers handshakes and lists of an MCP server, if rules pass its calls on or play them.
+    """Return the outcome for handshakes and lists of an MCP server whose calls rules pass on, or play from a cassette.
 
-    Calls that are passed on need a session of the server that they reach; a defined server has its own cassettes'.
+    Calls that are passed on need a session of the server that they reach. A defined server, whose calls rules play from
+    cassettes, answers handshakes itself.
     """
     is_defined = call.model in engine.servers
     for rule in engine.rules:
@@ -69,7 +76,7 @@ def _find_real_server(engine: Engine, call: Call) -> Forward | PlayCassette | No
 
 
 def _is_for_server(rule: Rule, call: Call) -> bool:
-    """Whether a rule is for calls of the MCP server that a message goes to, whichever calls these are."""
+    """Return whether a rule is for calls of the MCP server that a message goes to, whichever calls these are."""
     if is_for_mcp(rule.when):
         return all(result.ok for result in rule.when.explain(call) if result.field == "mcp")
     return "path" in rule.when.uses and bool(rule.when.check(call))

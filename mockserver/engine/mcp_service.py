@@ -1,4 +1,4 @@
-"""What an MCP server does with a message: who may send it, which session it belongs to, what answers, who is told."""
+"""Handles a message as an MCP server does: checks login and session, answers it, and tells clients what changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
@@ -59,8 +59,8 @@ Result = TypeVar("Result")
 Respond = Callable[[Call, McpServer, Draft | None], Awaitable[Plan]]
 
 
-class McpService(Struct, frozen=True):
-    """The MCP servers of an engine. `lints`: whether answers get remarks."""
+class McpService(Struct, frozen=True, kw_only=True):
+    """The MCP servers of an engine. `lints`: their answers get remarks."""
 
     servers: Servers
     seed: Seed
@@ -69,7 +69,7 @@ class McpService(Struct, frozen=True):
     lints: bool
 
     async def plan(self, call: Call, respond: Respond) -> Plan:
-        """Plan what a message gets; `respond` answers calls of tools, resources and prompts."""
+        """Plan the answer to a message; `respond` answers calls of tools, resources and prompts."""
         if call.batch:
             return await self._plan_batch(call, respond)
         request = read_message(call)
@@ -92,7 +92,7 @@ class McpService(Struct, frozen=True):
             return Plan(refusal, f"{SERVICE}mcp {server.name}" if is_probe else "invalid")
 
     async def _plan_batch(self, call: Call, respond: Respond) -> Plan:
-        """Plan what each message of an array gets."""
+        """Plan the answers to the messages of an array."""
         server = self.servers.get(call.model)
         if server is not None and BATCHING not in server.versions:
             return Plan(
@@ -154,7 +154,7 @@ class McpService(Struct, frozen=True):
             self.streams.close(call.http.namespace, session)
 
     async def _answer_session(self, server: McpServer, call: Call) -> Outcome:
-        """Return what a message gets that surrounds calls. Raises Failure."""
+        """Return the answer to a message other than a call, such as a handshake. Raises Failure."""
         request = read_message(call)
         client = _find_client(call)
         if is_login(request):
@@ -198,7 +198,7 @@ class McpService(Struct, frozen=True):
         return McpState(await self._change(server, call))
 
     def _tell_news(self, client: McpClient, after: int | None = None) -> McpStream:
-        """Return the stream of what happens; a session can take it up again."""
+        """Return the stream of events for a client; a session can take it up again."""
         events = self.streams.open(client, after=after)
         if client.session is None:
             return McpStream(_write_events(events))
@@ -224,7 +224,7 @@ class McpService(Struct, frozen=True):
         return McpResumed(answer.call, rest, after)
 
     def _listen(self, server: McpServer, call: Call) -> McpStream:
-        """Return the stream of what a client asks to be told (2026-07-28)."""
+        """Return the stream of the events that a client asks for (2026-07-28)."""
         request = read_message(call)
         wanted = request.params.get("notifications")
         if not isinstance(wanted, Mapping):
@@ -256,7 +256,7 @@ class McpService(Struct, frozen=True):
         return server.change(int(entries.get(_name_counter("calls", server), 0)))
 
     async def _plan_call(self, server: McpServer, call: Call, respond: Respond) -> Plan:
-        """Plan the answer of a tool, a resource or a prompt; tell who listens what changes after it."""
+        """Plan the answer of a tool, a resource or a prompt; tell clients that listen what changes after it."""
         number = 0
         now = server
         if server.changes:
@@ -289,7 +289,7 @@ class McpService(Struct, frozen=True):
         if extras.questions:
             self._check_capabilities(extras, request)
             if not request.is_modern:
-                messages = self._ask(plan, extras, server, call, respond)
+                messages = self._ask(plan, extras, server=server, call=call, respond=respond)
                 return replace(plan, outcome=self._make_stream(messages, server, call))
             state = self.seed.draw_hex(32, "mcp state", server.name, request.method, request.target)
             extras = replace(extras, request_state=state)
@@ -324,7 +324,7 @@ class McpService(Struct, frozen=True):
             raise refuse_message(message, MISSING_CAPABILITY, status=400, data=data)
 
     def _select_notices(self, extras: McpExtras, call: Call) -> tuple[McpNotice, ...]:
-        """Return what a client wants to be told of, in the order in which it is told."""
+        """Return the notices that a client wants, in the order in which it gets them."""
         request = read_message(call)
         token = request.meta.get("progressToken")
         least = (
@@ -339,7 +339,9 @@ class McpService(Struct, frozen=True):
                 selected.append(notice)
         return tuple(selected)
 
-    def _ask(self, plan: Plan, extras: McpExtras, server: McpServer, call: Call, respond: Respond) -> Iterator[object]:
+    def _ask(
+        self, plan: Plan, extras: McpExtras, *, server: McpServer, call: Call, respond: Respond
+    ) -> Iterator[object]:
         """Yield the questions of a call as requests of the server, and its answer once the client has replied."""
         client = _find_client(call)
         replies = dict[str, Json]()
@@ -360,9 +362,8 @@ class McpService(Struct, frozen=True):
             found = _find_extras(outcome)
             if isinstance(outcome, Answer):
                 plan = replace(plan, outcome=_mark_structured(outcome, server, read_message(call)))
-            asked = frozenset(replies)
             extras = found or McpExtras()
-            if extras.questions and asked.issuperset(question.name for question in extras.questions):
+            if extras.questions and all(question.name in replies for question in extras.questions):
                 break  # the rule asks again what was answered
         yield _put_extras(plan, McpExtras()).outcome
 
@@ -393,8 +394,8 @@ def _write_question(question: McpQuestion, call: Call) -> dict[str, Json]:
 def _add_replies(call: Call, replies: Mapping[str, Json]) -> Call:
     """Return the call as it would be if the client had sent these replies with it."""
     request = read_message(call)
-    asked = replace(request, params={**request.params, "inputResponses": dict(replies)})
-    return replace(call, mcp=asked, meaning={**call.meaning, "inputs": dict(replies)})
+    answered = replace(request, params={**request.params, "inputResponses": dict(replies)})
+    return replace(call, mcp=answered, meaning={**call.meaning, "inputs": dict(replies)})
 
 
 def _find_client(call: Call) -> McpClient:
@@ -463,7 +464,7 @@ def _find_output_remark(plan: Plan, server: McpServer, request: McpRequest) -> s
 
 
 def list_events(before: McpServer, after: McpServer) -> Iterator[McpEvent]:
-    """Yield what clients are told of a change."""
+    """Yield the events that tell clients of a change."""
     for kind in LISTS:
         entries = [getattr(server, kind) for server in (before, after)]
         if kind == "resources":
@@ -490,7 +491,7 @@ def _name_counter(kind: str, server: McpServer, *more: str) -> str:
 
 
 def _refuse_version(server: McpServer, version: str) -> Failure:
-    """Return the refusal of a revision that a server does not know, as such a server puts it."""
+    """Return the refusal of a revision that a server does not know, in the form of its own revisions."""
     if not any(known in MODERN for known in server.versions):
         known = ", ".join(server.versions)
         message = f"Bad Request: Unsupported protocol version: {version}. Supported versions: {known}"

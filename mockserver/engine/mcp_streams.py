@@ -24,7 +24,7 @@ LISTS = ("tools", "resources", "prompts")
 
 
 class McpClient(Struct, frozen=True):
-    """Who is spoken to: a session of a server, or all its clients that have none."""
+    """A client of an MCP server: one of its sessions, or all clients without one."""
 
     namespace: str
     server: str
@@ -43,14 +43,14 @@ class McpEvent(Struct, frozen=True):
 
     @property
     def message(self) -> dict[str, Json]:
-        """Return the notification."""
+        """The notification that tells of it."""
         if self.uri is None:
             return {"jsonrpc": "2.0", "method": f"notifications/{self.kind}/list_changed"}
         return {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": self.uri}}
 
 
 class ResumableMessages:
-    """The messages of a stream; who takes it up again gets those that it has missed, and the rest."""
+    """The messages of a stream. A client that takes it up again gets those that it has missed, and the rest."""
 
     def __init__(self, messages: Iterator[object]) -> None:
         self._messages = messages
@@ -80,12 +80,12 @@ class ResumableAnswer(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int:
-        """Return how many bytes it takes, about: what is answered may repeat what was asked."""
+        """The bytes that it takes, about: an answer may repeat its request."""
         return _ANSWER + 2 * len(self.call.http.body)
 
 
 class _Memory:
-    """What a client has said, and what it has been told."""
+    """What is known of one client."""
 
     def __init__(self) -> None:
         self.level: str | None = None
@@ -131,7 +131,7 @@ class PendingReply:
 
 
 class McpStreams:
-    """What is open to clients, and what they have said. Events may be published by any thread."""
+    """The streams that are open to clients, and what is known of these. Events may be published by any thread."""
 
     def __init__(self) -> None:
         self._channels: list[ref[_Channel]] = []
@@ -142,7 +142,7 @@ class McpStreams:
         self._lock = Lock()
 
     def greet(self, client: McpClient) -> None:
-        """Keep what a client that has just come would be told, until it opens its stream."""
+        """Keep events for a client that has just come, until it opens its stream."""
         with self._lock:
             memory = self._remember(client)
             memory.unread = memory.told
@@ -164,7 +164,7 @@ class McpStreams:
         return _follow(channel)
 
     def publish(self, namespace: str, server: str, event: McpEvent) -> None:
-        """Tell all who listen to a server."""
+        """Put an event into the streams of all clients of a server that want it."""
         with self._lock:
             numbered = {
                 client: memory.add(event)
@@ -203,7 +203,7 @@ class McpStreams:
             return self._answers.get((client, stream))
 
     def close(self, namespace: str, session: str | None = None) -> None:
-        """End the streams of one of its sessions, or of a whole namespace; forget what is known of their clients."""
+        """End the streams of a namespace, or of one session there; forget what is known of these clients."""
         with self._lock:
             channels = [channel for each in self._channels if (channel := each()) is not None]
             for channel in channels:
@@ -238,20 +238,24 @@ class McpStreams:
             pending.reply = reply
 
     def set_level(self, client: McpClient, level: str) -> None:
+        """Note from which level on a client wants log lines."""
         with self._lock:
             self._remember(client).level = level
 
     def get_level(self, client: McpClient) -> str | None:
+        """Return from which level on a client wants log lines; None if it has not said."""
         with self._lock:
             return self._remember(client).level
 
     def subscribe(self, client: McpClient, uri: str) -> None:
+        """Have a client told when a resource changes."""
         with self._lock:
             memory = self._remember(client)
             if len(memory.subscribed) < _MAX_COUNT:
                 memory.subscribed |= {uri}
 
     def unsubscribe(self, client: McpClient, uri: str) -> None:
+        """Tell a client of changes of a resource no longer."""
         with self._lock:
             self._remember(client).subscribed -= {uri}
 
@@ -261,7 +265,7 @@ class McpStreams:
             self._held -= answer.size
 
     def _remember(self, client: McpClient) -> _Memory:
-        """Return what is known of a client; of very many, the one of longest ago is forgotten."""
+        """Return what is known of a client; if there are too many, the one not heard of for longest is forgotten."""
         memory = self._memories.setdefault(client, _Memory())
         self._memories.move_to_end(client)
         if len(self._memories) > _MAX_COUNT:

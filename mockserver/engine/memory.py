@@ -1,6 +1,6 @@
 """Kept answers: the conversation behind `previous_response_id`, and answers that clients look up, change or delete.
 
-Knows calls and answers, no wire shape; how much there is room for is the store's concern.
+It knows calls and answers, but no wire shape. The store bounds how much is kept.
 """
 
 import json
@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, compute_fingerprint
-from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import (
@@ -40,10 +39,10 @@ class Memory(Struct, frozen=True):
 
     store: ValueStore[Kept]
     polls: int = 1
-    locks: set[tuple[str, str]] = field(default_factory=set)  # namespaces and names of what calls of this server hold
+    locks: set[tuple[str, str]] = field(default_factory=set)  # namespace and name of what calls of this server hold
 
     async def resume(self, call: Call) -> Call | Failure | None:
-        """Return the call with the conversation it continues in front, or None if that is unknown."""
+        """Return the call with the conversation that it continues in front, or None if that is unknown."""
         conversation = CONVERSATIONS.get(call.operation, RESPONSE)  # others ask about a response
         name = call.previous_response_id or ""
         turn = call.http.turn
@@ -55,10 +54,10 @@ class Memory(Struct, frozen=True):
         if kept.gone:
             return Failure("previous_not_found")
         previous: Call = kept.call
-        said = write_messages(kept.answer) if isinstance(kept, Stored) else ()
+        answered = write_messages(kept.answer) if isinstance(kept, Stored) else ()
         if not call.tools and (conversation.needs_previous or isinstance(kept, KeptObject)):
             call = replace(call, tools=previous.tools, tool_choice=previous.tool_choice)
-        return continue_conversation(call, (*previous.spoken, *said))
+        return continue_conversation(call, (*previous.spoken, *answered))
 
     async def knows(self, call: Call) -> bool:
         """Return whether what a call looks up is kept."""
@@ -69,7 +68,7 @@ class Memory(Struct, frozen=True):
         return await self.store.get(call.http.namespace, key) is not None
 
     async def leave(self, call: Call, plan: Plan) -> Plan:
-        """Return the plan for a call, and keep what later calls may look up."""
+        """Keep what later calls may look up, and return the plan for this call."""
         answer = plan.outcome
         if not isinstance(answer, Answer):
             return plan
@@ -90,7 +89,7 @@ class Memory(Struct, frozen=True):
         return plan
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
-        """Keep an answer under its id; one of the background that is not streamed has its polls before it."""
+        """Keep an answer by its id. One of the background that does not stream is in progress for `polls` look-ups."""
         polls = self.polls if call.options.background and not call.stream else 0
         stored = _make_stored(call, answer, polls=polls)
         if (kept := self.store.put(call.http.namespace, stored.key, stored, size=stored.size)) is not None:
@@ -120,11 +119,11 @@ class Memory(Struct, frozen=True):
         return None
 
     async def suppose(self, call: Call, answer: Answer) -> Stored | Listing | Failure:
-        """Perform a look-up on an answer from elsewhere, as if it had been kept; nothing of it stays."""
+        """Perform a look-up on an answer that is not kept, as if it were; nothing of it stays."""
         look_up = ANSWER_LOOK_UPS[call.operation]
         options = replace(call.options, store=True, background=look_up.ends)
-        asked = replace(call, operation=look_up.made_by, stream=False, options=options)
-        stored = Stored(asked, answer, polls=int(look_up.ends), size=BARE_SIZE)
+        first = replace(call, operation=look_up.made_by, stream=False, options=options)
+        stored = Stored(first, answer, polls=int(look_up.ends), size=BARE_SIZE)
         if look_up.act is None:
             return Listing((stored,))
         now = look_up.act(call, stored)
@@ -161,23 +160,19 @@ class Memory(Struct, frozen=True):
         return Listing(*call.page.select(fitting, lambda stored: stored.answer.id))
 
 
-def _strip(http: HttpRequest) -> HttpRequest:
-    """Return what is kept of a request: not what came with it."""
-    return replace(http, headers=(), body=b"", turn=None, form=None)
-
-
 def _make_stored(call: Call, answer: Answer, *, polls: int = 0) -> Stored:
-    """Return what is kept of an answer and its call: not what came with the request."""
+    """Return an answer and its call as they are kept: without the headers and the body of the request."""
     size = BARE_SIZE + len(call.http.body)
     for choice in answer.choices:
         for part in choice.parts:
             size += _measure_part(part)
-    asked = replace(call, http=_strip(call.http), references=None)
-    return Stored(asked, replace(answer, headers=()) if answer.headers else answer, polls=polls, size=size)
+    http = replace(call.http, headers=(), body=b"", turn=None, form=None)
+    answer = replace(answer, headers=()) if answer.headers else answer
+    return Stored(replace(call, http=http, references=None), answer, polls=polls, size=size)
 
 
 def continue_conversation(call: Call, history: tuple[Message, ...]) -> Call:
-    """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
+    """Return the call at the end of a conversation. Its meaning has the messages, not the id of the conversation."""
     own = call.messages[: int(call.has_instructions)]
     results = (message for message in call.spoken if message.role == "tool")  # their calls may be in the history
     meaning = {**call.meaning, "previous_response_id": compute_fingerprint(*_list_meanings((*history, *results)))}
@@ -185,6 +180,7 @@ def continue_conversation(call: Call, history: tuple[Message, ...]) -> Call:
 
 
 def write_messages(answer: Answer) -> tuple[Message, ...]:
+    """Return an answer as a message of the conversation that goes on from it; none if it is empty."""
     parts = () if answer.phase == "cancelled" else answer.choices[0].parts
     message = Message(
         "assistant",
@@ -200,7 +196,7 @@ def write_messages(answer: Answer) -> tuple[Message, ...]:
 
 
 def _list_texts(parts: Sequence[Part]) -> Iterator[str]:
-    """Return the texts, one per message."""
+    """Yield the texts, one for each message."""
     text = ""
     before = False
     for part in parts:
@@ -221,10 +217,12 @@ def _list_calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
             case ToolUse(call):
                 yield call
             case Item("mcp_approval_request", body):
-                yield ToolCall("", str(body.get("name")), str(body.get("arguments")), APPROVAL_REQUEST)
+                arguments = str(body.get("arguments"))
+                yield ToolCall("", name=str(body.get("name")), arguments=arguments, kind=APPROVAL_REQUEST)
             case Item(kind, body) if kind in CLIENT_RUN_TOOLS:
                 name, key = CLIENT_RUN_TOOLS[kind]
-                yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)
+                arguments = json.dumps(body.get(key), separators=(",", ":"))
+                yield ToolCall(body.get("call_id", ""), name=name, arguments=arguments, kind=kind)
 
 
 def _list_meanings(history: Sequence[Message]) -> Iterator[Json]:

@@ -1,7 +1,7 @@
 """Runs large work on threads, so that other requests are served meanwhile.
 
-Knows how large a call is, not what the work is. What is done here must not care which thread it is on: whoever keeps
-anything that is changed while it is used keeps one of it for each thread, or a lock.
+Knows how large a call is, not what the work is. Work may run on any thread: what it changes must be guarded by a lock,
+or exist once for each thread.
 """
 
 import os
@@ -36,12 +36,12 @@ async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) 
 async def work_on_thread(work: Callable[[], T]) -> T:
     """Call a function on one of our threads, in a loop of asyncio."""
     loop = get_running_loop()
-    told: Future[T] = loop.create_future()
-    _start_threads().put(_Order(work, loop, told))
+    done: Future[T] = loop.create_future()
+    _start_threads().put(_Order(work, loop, done))
     try:
-        return await told
+        return await done
     finally:
-        del told, work  # a failure would lead to them and back, and keep what was worked on
+        del done, work  # a failure would lead to them and back, and keep what was worked on
 
 
 def is_large(call: Call) -> bool:
@@ -67,7 +67,7 @@ def is_demanding(call: Call) -> bool:
 
 
 def _is_costly(body: bytes) -> bool:
-    """Whether schemas or grammars may be in a body that take long, however short they are."""
+    """Return whether a body may have schemas or grammars that take long, however short they are."""
     return any(map(body.__contains__, _COSTLY_KEYWORD_ENDS)) or (
         _ESCAPE in body and _ESCAPED_LETTER.search(body) is not None
     )
@@ -104,29 +104,30 @@ class _Order(Struct, frozen=True):
 
     work: Callable[[], object]
     loop: AbstractEventLoop
-    told: "Future[Any]"
+    done: "Future[Any]"
 
     def carry_out(self) -> None:
+        """Do the work on this thread, and resolve the future in its loop."""
         try:
-            tell = partial(_resolve, self.told, self.work())
+            resolve = partial(_resolve, self.done, self.work())
         except Failure as failure:  # its traceback would keep what was worked on until the answer is sent
-            tell = partial(_resolve, self.told, None, failure.with_traceback(None))
+            resolve = partial(_resolve, self.done, None, failure.with_traceback(None))
         except Exception as error:
-            tell = partial(_resolve, self.told, None, error)
+            resolve = partial(_resolve, self.done, None, error)
         except BaseException as error:  # a panic in native code must not end the thread
-            tell = partial(_resolve, self.told, None, RuntimeError(f"{type(error).__name__}: {error}"))
+            resolve = partial(_resolve, self.done, None, RuntimeError(f"{type(error).__name__}: {error}"))
         with suppress(RuntimeError):  # the loop is closed
-            self.loop.call_soon_threadsafe(tell)
-        del self, tell  # an error leads here, by its traceback or its cause's, and would keep what was worked on
+            self.loop.call_soon_threadsafe(resolve)
+        del self, resolve  # an error leads here, by its traceback or its cause's, and would keep what was worked on
 
 
-def _resolve(told: "Future[Any]", result: object, error: Exception | None = None) -> None:
-    if told.done():
+def _resolve(future: "Future[Any]", result: object, error: Exception | None = None) -> None:
+    if future.done():
         return
     if error is None:
-        told.set_result(result)
+        future.set_result(result)
     else:
-        told.set_exception(error)
+        future.set_exception(error)
 
 
 @cache
@@ -166,6 +167,6 @@ _ESCAPE = rb"\\u00"
 _ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")
 THREADS = 4  # no faster than one, but shares the time fairly
 LARGEST_IN_LOOP = 32_768  # bytes of a request, or characters of a conversation; larger ones go to a thread
-DEMANDING = 8_192  # the same, of one whose answer is generated
+DEMANDING = 8_192  # bytes of a request, or characters of a conversation, whose answer is generated
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors
 LETTERS = 4  # per token, roughly

@@ -1,4 +1,7 @@
-"""What becomes of what a rule or a generator says: an answer, a failure, a recording, or a call that is passed on."""
+"""Plans the outcome that a rule or a generator gives: an answer, a failure, a recording, or a call that is passed on.
+
+Arguments are positional on the way of every answer, here and in `answer.py` and `planning.py`: keywords take longer.
+"""
 
 from msgspec.structs import replace
 
@@ -16,11 +19,11 @@ _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
 async def plan_outcome(context: CallContext, call: Call, outcome: RuleOutcome, source: str) -> Plan:
-    """Plan what this source says to a call, or leaves to another to say. Raises Failure."""
+    """Plan the outcome that a source, such as `rule greeting`, gives a call. Raises Failure."""
     if isinstance(outcome, Forward):
         return Plan(outcome, FORWARDED, modified_by=(source,))
     if isinstance(outcome, PlayCassette):
-        played = await context.engine.replay(context.asked, outcome.cassette)
+        played = await context.engine.replay(context.original, outcome.cassette)
         plan = played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return replace(plan, modified_by=(source,))
     if isinstance(outcome, Failure | Raw):
@@ -52,7 +55,7 @@ def finish(context: CallContext, call: Call, draft: Draft | ArtifactDraft, sourc
 
 
 def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
-    """Return what a key beside text says in a conversation. Raises Failure."""
+    """Return the draft that a key beside text, such as `transcript`, stands for in a conversation. Raises Failure."""
     write = CONVERSATIONS[operation].write
     assert write is not None  # `explain_misfit` has found that it suits
     try:

@@ -11,7 +11,7 @@ from mockserver.core.draft import ArtifactDraft, Draft, FaultSpec, RuleAnswer
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.seed import Seed
 from mockserver.core.state import Precondition
-from mockserver.engine.counters import find_attempt, name_fault_counter
+from mockserver.engine.counters import count_attempt, name_fault_counter
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
 
@@ -30,11 +30,12 @@ async def select_faults(engine: Engine, call: Call, rule: Rule, stated: RuleAnsw
     attempt = 0
     if any(each.probability is not None for each in specs):
         is_known = engine.rule_set.counts_attempts
-        attempt = call.attempt if is_known else await find_attempt(call, engine.counters)
-    return tuple([each for each in specs if await _applies(engine, each, call, rule.name, attempt)])
+        attempt = call.attempt if is_known else await count_attempt(call, engine.counters)
+    return tuple([each for each in specs if await _applies(each, engine, call=call, rule=rule.name, attempt=attempt)])
 
 
-async def _applies(engine: Engine, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
+async def _applies(spec: FaultSpec, engine: Engine, *, call: Call, rule: str, attempt: int) -> bool:
+    """Return whether a fault of a rule applies to a call."""
     chance = spec.probability
     label = f"{rule} {spec.label}"
     if (
@@ -50,7 +51,7 @@ async def _applies(engine: Engine, spec: FaultSpec, call: Call, rule: str, attem
 
 @final
 class DeliveryOverrides(Struct, frozen=True):
-    """What the rules met so far say about how the answer goes out.
+    """What the rules so far change in the delivery of the answer.
 
     The first rule that states a timing wins. Faults of earlier rules apply after those of later ones.
     """
@@ -61,7 +62,7 @@ class DeliveryOverrides(Struct, frozen=True):
     trace: tuple[str, ...] = ()  # which of their steps, branches and faults
 
     def add(self, rule: Rule, stated: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
-        """Add what a rule states; `faults` are those of its faults that apply to this attempt."""
+        """Add the timing that a rule states, and those of its faults that apply to this attempt."""
         trace = self.trace
         if stated.path or faults:
             paths = (stated.path, *(each.path for each in faults))

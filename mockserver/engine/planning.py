@@ -1,19 +1,19 @@
-"""What a call gets. Start here: `plan_call` begins the story, `plan_turn` and `ask_rules` are most of it.
+"""Plans the answer to a call. Start here: `plan_call` begins the story, `plan_turn` and `ask_rules` are most of it.
 
     plan_call              a call, or its refusal
       _plan_each           each prompt, if it has several
       plan_message         a message to an MCP server
-      plan_continuation    what goes on after a kept response, or refers to kept objects
+      plan_continuation    a call that goes on after a kept response, or refers to kept objects
       plan_answer          a whole answer, with the calls of MCP tools that the provider makes
-        plan_turn          what fits the limits of the model
-          ask_rules        what the first rule says that answers
+        plan_turn          a turn of the model, within its limits
+          ask_rules        the answer of the first rule that gives one
             _plan_stated   a text, tool calls, an error, ...
-          _plan_without_rule  what is recorded, kept or made up
+          _plan_without_rule  an answer that is recorded, kept or made up
 
-Each step has its module, none of which imports this one: what a call goes on after (`memory.py`, `keeping.py`),
-messages to MCP servers (`mcp_planning.py`) and tools of theirs (`hosted_mcp.py`), limits (`catalogue.py`), rules
-(`rule_set.py`, `rule_answers.py`, `overrides.py`), what is recorded, kept or made up (`unruled.py`), and what becomes
-of words (`outcomes.py`). Reads and writes no wire format, and opens no connection.
+Each step has its module, none of which imports this one: conversations and objects that a call continues (`memory.py`,
+`keeping.py`), messages to MCP servers (`mcp_planning.py`) and their tools (`hosted_mcp.py`), limits (`catalogue.py`),
+rules (`rule_set.py`, `rule_answers.py`, `overrides.py`), calls without a rule (`unruled.py`), and the outcome of each
+(`outcomes.py`). Nothing here reads or writes a wire format, or opens a connection.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.plan import Answer, Failure, Forward, Plan, Timing
 from mockserver.engine.answer import ALONE, join_plans, split_prompts, use_tokenizer
 from mockserver.engine.catalogue import apply_limits
-from mockserver.engine.counters import ScenarioState, find_attempt
+from mockserver.engine.counters import ScenarioState, count_attempt
 from mockserver.engine.engine import CallContext, Engine
 from mockserver.engine.hosted_mcp import HostedAnswer
 from mockserver.engine.keeping import ABOUT_KEPT, do_work, keep_answer, recall
@@ -48,7 +48,7 @@ from mockserver.rules.load import Rule
 
 
 async def plan_call(engine: Engine, call: Call, work: RequestWork | None = None) -> Plan:
-    """Plan the answer to a call, or its refusal; it shares `work` with other calls of one request, if there are any."""
+    """Plan the answer to a call, or its refusal. The calls of one request share the `work` that generating may cost."""
     terms = engine.policy.terms[call.dialect, call.model]
     context = CallContext(engine, call, terms, work)
     if terms.tokenizer is not call.tokenizer:
@@ -99,7 +99,7 @@ async def plan_continuation(context: CallContext, call: Call) -> Plan:
 
 
 async def _plan_recalled(context: CallContext, call: Call, objects: Objects) -> Plan:
-    """Plan the answer to a call after what it continues and refers to; `objects` goes on holding what it has locked."""
+    """Plan the answer to a call after what it continues and refers to. `objects` keeps its locks."""
     engine = context.engine
     references = call.references
     if references is not None:
@@ -111,7 +111,7 @@ async def _plan_recalled(context: CallContext, call: Call, objects: Objects) -> 
             if plan is None:
                 raise
             return plan
-        if call.model != context.asked.model:
+        if call.model != context.original.model:
             context = replace(context, terms=engine.policy.terms[call.dialect, call.model])
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
@@ -126,7 +126,7 @@ async def _plan_recalled(context: CallContext, call: Call, objects: Objects) -> 
         is_generated = plan.source == "generated"
         plan = replace(plan, outcome=await references.write(call, plan.outcome, own, is_generated=is_generated))
     plan = await keep_answer(engine, call, plan)
-    outcome = plan.outcome  # which tells the messages of the conversation that led to it
+    outcome = plan.outcome  # that has the messages of the conversation before it
     return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
 
@@ -138,9 +138,9 @@ def plan_answer(context: CallContext, call: Call) -> Awaitable[Plan]:
 
 
 async def plan_turn(context: CallContext, call: Call) -> Plan:
-    """Plan what the model, or whatever answers in its place, says to a call that is complete. Raises Failure.
+    """Plan the answer of the model, or of what stands in its place, to a call that is complete. Raises Failure.
 
-    That is the first rule that answers, else the cassette, what is kept, or the model without weights.
+    That is the first rule that answers, else the cassette, a kept answer, or the model without weights.
     """
     turn = call.http.turn
     if turn is not None and not turn.writes and not context.lost:
@@ -157,12 +157,12 @@ async def plan_turn(context: CallContext, call: Call) -> Plan:
             raise
         return plan
     if context.engine.rule_set.counts_attempts:
-        call = replace(call, attempt=await find_attempt(call, context.engine.counters))
+        call = replace(call, attempt=await count_attempt(call, context.engine.counters))
     return await ask_rules(context, call)
 
 
 async def ask_rules(context: CallContext, call: Call) -> Plan:
-    """Plan what the first rule says that answers, else what no rule does; others may change how it goes out."""
+    """Plan the answer of the first rule that gives one, or one without a rule; others may change its delivery."""
     engine = context.engine
     overrides = NO_OVERRIDES
     scenario = None
@@ -198,11 +198,11 @@ async def ask_rules(context: CallContext, call: Call) -> Plan:
 async def _plan_stated(
     context: CallContext, call: Call, rule: Rule, outcome: RuleOutcome, overrides: DeliveryOverrides
 ) -> Plan:
-    """Plan what a rule says; of an object that a call makes, rules state what becomes of it. Raises Failure."""
+    """Plan the outcome of a rule. Of an object that a call makes, it states how that ends. Raises Failure."""
     engine = context.engine
     if type(outcome) is Draft:
-        said = overrides.change(outcome, call) if overrides.faults else outcome
-        plan = await plan_draft(context, call, said, rule.source)
+        draft = overrides.change(outcome, call) if overrides.faults else outcome
+        plan = await plan_draft(context, call, draft, rule.source)
         return await add_remarks(engine, call, rule, outcome, plan) if engine.policy.lints else plan
     if call.work is not None and type(outcome) is ArtifactDraft:
         objects = replace(open_objects(engine, call), statuses=outcome.stated, source=rule.source)
@@ -211,7 +211,7 @@ async def _plan_stated(
 
 
 async def _plan_without_rule(context: CallContext, call: Call, overrides: DeliveryOverrides) -> Plan:
-    """Plan what a cassette has, what is kept, or what is made up; `overrides` may change what that says."""
+    """Plan an answer that is recorded, kept or made up; faults of `overrides` may change its content."""
     plan = await replay(context, call)
     if plan is not None:
         return plan
@@ -223,9 +223,9 @@ async def _plan_without_rule(context: CallContext, call: Call, overrides: Delive
 
 
 async def _warm_up(context: CallContext, call: Call) -> Plan:
-    """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
+    """Plan the answer to a turn of a socket that only prepares the next one: silence, unless a provider answers it."""
     forward = context.engine.rule_set.find_forward(call)
-    passed = Plan(forward, FORWARDED) if forward is not None else await context.engine.replay(context.asked)
+    passed = Plan(forward, FORWARDED) if forward is not None else await context.engine.replay(context.original)
     if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
         return passed
     silence = finish(context, call, SILENCE, "generated", _WARM_UP)
@@ -233,7 +233,7 @@ async def _warm_up(context: CallContext, call: Call) -> Plan:
 
 
 def open_objects(engine: Engine, call: Call, locks: set[tuple[str, str]] | None = None) -> Objects:
-    """Return the kept objects of a call's namespace; `locks` are what calls hold, None if nothing is held."""
+    """Return the kept objects of a call's namespace. `locks` has what calls hold; None: this one holds nothing."""
     return Objects(
         call=call,
         store=engine.memory.store,
@@ -262,4 +262,4 @@ _NOT_FORWARDED = Failure(
     "Parts of a batch cannot be forwarded: forward the whole batch, or answer it with another rule.",
     status=400,
 )
-_WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
+_WARM_UP = "warm up"  # so that the id of its answer differs from that of the answer to an equal call

@@ -1,4 +1,4 @@
-"""What the settings say of every answer: the seed, the clock, the models, and what happens where no rule matches."""
+"""What holds for every answer by the settings: the seed, the clock, the models, and what happens without a rule."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -15,11 +15,11 @@ from mockserver.engine.catalogue import MAX_MODEL_NAME, Catalogue, Known, Model
 
 
 class Policy(Struct, frozen=True, dict=True):
-    """What the settings say of every answer.
+    """What holds for every answer by the settings.
 
-    `error`: what that of an unmatched call states beside its reason. `announces`: webhooks tell how objects of the
-    background end. `lints`: remarks are added on calls, and on answers of rules that no model could give. `tokenizer`
-    returns that of a model, by its name.
+    `error` has the fields of the Failure of an unmatched call, beside its reason. `announces`: webhooks tell how
+    objects of the background end. `lints`: remarks are added on calls, and on answers of rules that no model could
+    give. `tokenizer` returns that of a model, by its name.
     """
 
     seed: Seed = Seed()
@@ -35,17 +35,17 @@ class Policy(Struct, frozen=True, dict=True):
 
     @lazy_property
     def author(self) -> Author:
-        """Return who gives answers their ids and times."""
+        """What gives answers their ids and times."""
         return Author(self.seed, self.clock)
 
     @lazy_property
     def terms(self) -> "TermsByModel":
-        """Return what holds for calls, by their dialects and models."""
+        """What holds for calls, by their dialects and models."""
         return TermsByModel(self)
 
 
 class Terms(Struct, frozen=True):
-    """What a policy says of the calls of a dialect to a model, which are held against what is `refusing`."""
+    """What holds for the calls of a dialect to a model. `refusing` has the limits beyond which they are refused."""
 
     model: Known
     refusing: Model
@@ -61,10 +61,11 @@ class TermsByModel(Memo[tuple[str, str], Terms]):
         self._policy = policy
 
     def __missing__(self, key: tuple[str, str]) -> Terms:
-        (dialect, name), models = key, self._policy.models
+        dialect, name = key
+        models = self._policy.models
         known = models.find(name)
         timing = known.stated.timing or self._policy.timing
-        terms = Terms(known, models.find_refusing(dialect, name), self._policy.tokenizer(name), timing)
+        terms = Terms(known, models.find_refusing(dialect, name), tokenizer=self._policy.tokenizer(name), timing=timing)
         return self.keep(key, terms, _TERMS_SIZE) if len(name) <= MAX_MODEL_NAME else terms
 
 

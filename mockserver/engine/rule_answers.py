@@ -1,4 +1,4 @@
-"""What a rule that matches says to a call, and what is wrong with it."""
+"""Gets the answer of a rule that matches a call, and checks it."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from mockserver.rules.load import Rule
 
 
 async def ask_rule(context: CallContext, call: Call, match: RuleMatch) -> RuleAnswer:
-    """Return what a rule says to a call that it matches. Raises Failure."""
+    """Return the answer of a rule to a call that it matches. Raises Failure."""
     rule = match.rule
     work = context.work
     generator = make_generator if work is None else partial(make_generator, budget=AnswerWork(work))
@@ -31,13 +31,13 @@ async def ask_rule(context: CallContext, call: Call, match: RuleMatch) -> RuleAn
 
 
 def check_fit(rule: Rule, outcome: RuleOutcome | None, call: Call) -> None:
-    """Raise Failure for what a rule says that its call cannot be answered with."""
+    """Raise Failure for an outcome that does not suit the operation of the call."""
     if outcome is not None and (why := explain_misfit(outcome, call)):
         raise Failure("server_error", f"{rule.source}: {why}", status=500)
 
 
 async def add_remarks(engine: Engine, call: Call, rule: Rule, draft: Draft, plan: Plan) -> Plan:
-    """Return the plan of what a rule says, with remarks if no model could say it."""
+    """Return the plan of a rule's draft, with remarks if no model could answer so."""
     whys = recall_contradictions(call, draft)
     if whys is None:
         shown = draft.plain is not None or call.operation in engine.thinking.get(call.dialect, (call.operation,))

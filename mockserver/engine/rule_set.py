@@ -63,7 +63,7 @@ class RuleSet(Struct, frozen=True, eq=False):
                     return
 
     def find_forward(self, call: Call) -> Forward | None:
-        """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
+        """Return the Forward of the first rule that would answer a call, if that rule passes it on."""
         for match in self.find_matches(call):
             known = match.rule.then.known
             if known is not None and known.outcome is None:  # it changes only how the answer goes out
@@ -89,13 +89,13 @@ def make_rule_set(rules: Sequence[Rule], *, indexed: bool = True) -> RuleSet:
 
 
 def forwards_calls(rule: Rule) -> bool:
-    """Return whether a rule passes calls on: the provider may know what is unknown here."""
+    """Return whether a rule passes calls on to a provider, which may know what is unknown here."""
     known = rule.then.known
     return known is not None and type(known.outcome) is Forward
 
 
 def _may_answer(rule: Rule, call: Call, *, lost: bool) -> bool:
-    """Whether a rule may answer a call of an operation that few rules answer, or whose previous response is `lost`."""
+    """Return whether a rule may answer a call of an operation that few rules answer, or one that is `lost`."""
     if call.operation in FOR_FEW_RULES and not is_suited(rule, call):
         return False
     return not lost or "previous_response" in rule.when.uses or forwards_calls(rule)

@@ -1,4 +1,4 @@
-"""What a call gets that no rule answers: from the cassette, from what is kept or known, or made up."""
+"""Plans calls that no rule answers: by the cassette, by kept answers, by what is known, or by making answers up."""
 
 from msgspec.structs import replace
 
@@ -22,13 +22,13 @@ SILENCE = Draft((DraftChoice(()),))
 
 
 async def replay(context: CallContext, call: Call) -> Plan | None:
-    """Plan what the cassette has of a call; None without one, and for what only this server can answer."""
+    """Plan the recorded answer to a call; return None without a cassette, and if only this server can answer."""
     engine = context.engine
     if call.operation in FOR_FEW_RULES or (call.mcp is not None and not engine.records_server(call)):
         return None
     if call.operation in LOOK_UPS and await engine.memory.knows(call):
         return None
-    return await engine.replay(context.asked)
+    return await engine.replay(context.original)
 
 
 async def replay_refused(context: CallContext, call: Call) -> Plan | None:
@@ -38,12 +38,12 @@ async def replay_refused(context: CallContext, call: Call) -> Plan | None:
     megabytes stayed in memory until the next collection.
     """
     context.engine.policy.models.admit(call.model)
-    plan = await context.engine.replay(context.asked)
+    plan = await context.engine.replay(context.original)
     return None if plan is None or isinstance(plan.outcome, Failure) else plan
 
 
 async def plan_unruled(context: CallContext, call: Call, overrides: DeliveryOverrides) -> Plan:
-    """Plan what a call gets that is not recorded either, by what it asks for.
+    """Plan the answer to a call that is not recorded either.
 
     `overrides` are those of rules that change only how the answer goes out. Raises Failure.
     """

@@ -289,9 +289,9 @@ AGENTS: Mapping[str, Agent] = {
 
 
 def check_unmatched(settings: Settings, spelling: Spelling, *, let_it_run: bool) -> None:
-    """Raise ConfigError if an agent would do what an answer says that is made up."""
+    """Raise ConfigError if an agent would act on answers that are made up."""
     if settings.unmatched == "generate" and not let_it_run:
         raise ConfigError(
-            "a coding agent does what the model says, and with unmatched: generate that is made up; remove the setting,"
+            "with unmatched: generate, answers are made up, and a coding agent acts on them; remove the setting,"
             f" or allow it with {spelling.write('let_it_run', True)}"
         )

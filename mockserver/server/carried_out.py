@@ -1,4 +1,4 @@
-"""Calls that were answered for another one, such as those of tools and the lines of a batch, in the journal."""
+"""Notes calls in the journal that were carried out for another one: calls of tools, and lines of a batch."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from mockserver.server.visit import Visit
 
 
 def note_carried_out(carried_out: Iterable[CarriedOut], visit: Visit) -> None:
-    """Note the calls in the journal that were answered for the one of a visit."""
+    """Note the calls in the journal that were carried out for the one of a visit."""
     renderer = PlanRenderer(visit.dialect, visit.engine, visit.settings, timed=False)
     for done in carried_out:
         http = done.http

@@ -37,16 +37,16 @@ def make_environment(
     if settings.keys:
         found[MCP_KEY] = facts["key"]
     for name, dialect in configs.items():
-        asked = settings.dialect if not spoken.variables and _OPENAI[0] in dialect.variables else name
-        own = asked in settings.upstream and settings.keys is None
-        real = own and not environ.get(name_key_variable(asked))
+        led_to = settings.dialect if not spoken.variables and _OPENAI[0] in dialect.variables else name
+        own = led_to in settings.upstream and settings.keys is None
+        real = own and not environ.get(name_key_variable(led_to))
         omitted = _list_omitted(dialect, environ, real=real)
         for variable, text in dialect.variables.items():
             if variable in omitted or (not text and (own or variable not in environ)):
                 continue
-            said = text.format_map(facts)
-            stays = (said == text != "") or (real and text == "{key}")
-            found[variable] = (environ.get(variable) or said) if stays else said
+            value = text.format_map(facts)
+            stays = (value == text != "") or (real and text == "{key}")
+            found[variable] = (environ.get(variable) or value) if stays else value
     if not spoken.variables:
         found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])
     for name, other in ("NO_PROXY", "no_proxy"), ("no_proxy", "NO_PROXY"):
@@ -92,12 +92,12 @@ def make_base_url(address: str, dialect: str) -> str:
 
 
 def make_bare_url(address: str, dialect: str) -> str:
-    """Return the same without the dialect's own segment, for the dialect of the settings."""
+    """Return the base of the settings' own dialect: that of `make_base_url` without the dialect's own segment."""
     return address + drop_dialect_segment(make_base_url("", dialect))
 
 
 def write_openai_hint(dialect: str) -> str:
-    """Return what to say behind a base URL that is too short for OpenAI's client."""
+    """Return the remark behind a base URL that OpenAI's client has to make longer; empty for one that fits."""
     mount = list_client_configs()[dialect].mounts[0]
     base = make_base_url("", dialect)
     is_longer = mount.startswith(base) and mount != base

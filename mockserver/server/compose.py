@@ -1,4 +1,4 @@
-"""Makes what a server runs with of its sources: rules files, flags and the environment."""
+"""Makes settings and engine of a server's sources: rules files, flags and the environment."""
 
 from functools import partial
 from typing import NamedTuple
@@ -86,10 +86,12 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
 
 
 def make_store(sources: Sources, settings: Settings) -> CassetteStore:
+    """Return the cassettes of the settings, none of which is loaded."""
     return CassetteStore(settings.cassettes, settings.match, settings.hosts, spelling=sources.spelling)
 
 
 def make_player(sources: Sources, settings: Settings, before: Live | None = None) -> Player:
+    """Return the player of the settings' cassette, which it loads; `before` as for `compose`. Raises CassetteError."""
     store = make_store(sources, settings)
     fresh = False
     if before is not None and before.settings.cassettes == settings.cassettes:
@@ -102,6 +104,7 @@ def make_player(sources: Sources, settings: Settings, before: Live | None = None
 
 
 def make_policy(settings: Settings) -> Policy:
+    """Return the policy of an engine with these settings."""
     models = settings.models
     entries = None if models is None else {name: _make_model(model) for name, model in models.items()}
     catalogue = Catalogue(entries, published=settings.known_models, validation=settings.validation)
@@ -109,7 +112,7 @@ def make_policy(settings: Settings) -> Policy:
         seed=Seed(settings.seed),
         clock=WallClock(settings.clock),
         unmatched=settings.unmatched if isinstance(settings.unmatched, str) else "error",
-        error={} if isinstance(settings.unmatched, str) else _state_failure(settings.unmatched),
+        error={} if isinstance(settings.unmatched, str) else _make_unmatched_error(settings.unmatched),
         unique_ids=settings.ids == "unique",
         announces=settings.webhook_url is not None,
         lints=settings.lint != "off",
@@ -119,8 +122,8 @@ def make_policy(settings: Settings) -> Policy:
     )
 
 
-def _state_failure(stated: UnmatchedError) -> dict[str, Json]:
-    """Return the stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
+def _make_unmatched_error(stated: UnmatchedError) -> dict[str, Json]:
+    """Return the fields of a Failure that the settings state. OpenAI's clients must not retry: it would fail again."""
     return {**stated.model_dump(exclude_none=True), "headers": (("x-should-retry", "false"),)}
 
 

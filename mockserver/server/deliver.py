@@ -66,8 +66,8 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     operation = visit.operation
     shape = response.error_frame or (render_error_frame if operation is None or not streamed else operation.error)
 
-    def error(reason: str, last: bytes) -> Frame:
-        """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
+    def render_error(reason: str, last: bytes) -> Frame:
+        """Return an error in the middle of this answer as the provider reports it: an event, if it is a stream."""
         return shape(visit.dialect.fail(call.http, Failure(reason), call), last)
 
     def note_unchanged() -> None:
@@ -75,11 +75,13 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
 
     head = visit.row.method == "HEAD"
     live = reply.script is not None
-    return apply_faults(actions, faults, error, streamed=streamed, live=live, head=head, on_unchanged=note_unchanged)
+    return apply_faults(
+        actions, faults, render_error, streamed=streamed, live=live, head=head, on_unchanged=note_unchanged
+    )
 
 
 def send_past_asgi(response: Response, visit: Visit, sink: AnswerSink) -> bool:
-    """Have the connection send a response by itself, and end its visit; False: nothing was sent, and others have to.
+    """Have the connection send a response by itself, and end its visit; return False if it cannot, and sent nothing.
 
     This decides how a response leaves, over a connection that is free for it to a client of HTTP/1.1:
 
@@ -142,7 +144,9 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
     if client.in_process is not None:
         raise ConfigError(_NO_RELAY)
     own_urls = None if visit.operation is None else visit.operation.own_urls
-    relay = Relay(visit.live, visit.dialect, response, client, visit.row, own_urls)
+    relay = Relay(
+        live=visit.live, dialect=visit.dialect, response=response, client=client, row=visit.row, own_urls=own_urls
+    )
     try:
         return await relay.run(scope, response.extra_headers)
     except Failure as failure:
@@ -152,7 +156,7 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
 
 
 async def _turn_away(visit: Visit, client: ClientConnection) -> None:
-    """Send a 503, as the server stops."""
+    """Send a 503 because the server stops."""
     refused = visit.refuse(STOPPING)
     visit.finish(refused, tells_limits=False)
     await drive(list_actions(refused, visit), client, visit.row.note_sent)

@@ -70,6 +70,7 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
 
 
 def read_content(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
+    """Return the request that a JSON value is, as `read_request` does; `file` is its name in messages."""
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: {_EXPECTED}")
     if not ("body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})):
@@ -110,11 +111,11 @@ def make_usual_request(dialect: str, operation: str, model: str, text: str, *, s
     named = {} if "{model}" in found.path else {"model": model}
     streamed = {"stream": True} if stream and found.streams is None else {}
     path = _write_path(found, dialect, model)
-    asked = {**named, **body, **streamed}
+    whole = {**named, **body, **streamed}
     if operation not in ARTIFACTS or not ARTIFACTS[operation].files:
-        return RequestFile(path, asked)
+        return RequestFile(path, whole)
     files = {name: write(text) for name, write in ARTIFACTS[operation].files.items()}
-    media_type, form = write_form({**asked, **files})
+    media_type, form = write_form({**whole, **files})
     return RequestFile(path, form, headers={"content-type": media_type})
 
 
@@ -133,14 +134,14 @@ def _write_path(operation: Operation, dialect: str, model: Json) -> str:
     return spoken.mounts[0] + path + (f"?{query}" if query else "")
 
 
-class Reached(Struct, frozen=True):
-    """The endpoint and the operation there that a request reaches, and the request itself."""
+class Target(Struct, frozen=True):
+    """What a request reaches: an endpoint and an operation there; and the request itself."""
 
     endpoint: Endpoint
     operation: Operation
     http: HttpRequest
 
-    def call(self, settings: Settings) -> Call:
+    def parse_call(self, settings: Settings) -> Call:
         """Return the call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
             return self.operation.read_call(self.http, settings.find_validation(self.endpoint.dialect.name))
@@ -159,7 +160,7 @@ class Reached(Struct, frozen=True):
         return True
 
 
-def reach(described: RequestFile, routes: Routes, *, stubs: bool = False) -> Reached:
+def find_target(described: RequestFile, routes: Routes, *, stubs: bool = False) -> Target:
     """Return what a described request reaches. Raises ConfigError.
 
     `stubs`: rules may answer at paths that no dialect knows.
@@ -190,7 +191,7 @@ def reach(described: RequestFile, routes: Routes, *, stubs: bool = False) -> Rea
         namespace=described.namespace,
         path_params=place.params,
     )
-    return Reached(place.endpoint, operation, http)
+    return Target(place.endpoint, operation, http)
 
 
 def find_place(path: str, routes: Routes, *, stubs: bool) -> Place | None:
@@ -210,13 +211,13 @@ def _find_dialect(dialect: str) -> Dialect:
     return spoken
 
 
-# How a text is put to an operation.
+# The body that puts a text to an operation.
 BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
     **{name: kind.body for name, kind in CONVERSATIONS.items()},
     **{name: kind.body for name, kind in ARTIFACTS.items()},
 }
-# Which operation a body is for that is no chat's: by a key, and by a word in its model's name.
 _EXPECTED = "expected a JSON object: the body of a request, or method, path, headers and body"
+# Operations other than chats, with a key of their bodies and a word in the names of their models that tell them.
 _LOOKS = (
     *((kind.name, key, kind.model_word) for kind in ARTIFACTS.values() for key in kind.body("")),
     *((kind.name, kind.body_key, "") for kind in CONVERSATIONS.values()),
@@ -227,7 +228,7 @@ Entries = Mapping[str, str]  # the counters of a namespace, and its state
 
 
 class CheckedRule(Struct, frozen=True):
-    """A rule held against a call: the verdict, what was found, and what is counted.
+    """A rule compared with a call: the verdict, and the results for its conditions and its counters.
 
     The verdict is `holds`, `does not hold`, `matches, but` with why it does not answer, or `fails: why`.
     """
@@ -238,13 +239,20 @@ class CheckedRule(Struct, frozen=True):
     counters: tuple[ConditionResult, ...] = ()
 
 
+class CheckedPrompt(Struct, frozen=True):
+    """A prompt of a call, as messages show it, and the rules that were compared with it."""
+
+    shown: str
+    rules: tuple[CheckedRule, ...]
+
+
 class Explanation(Struct, frozen=True):
-    """Where the answer comes from, `why` if it is a refusal, and every rule held against every prompt (often one)."""
+    """Where the answer to a call comes from, `why` if it is a refusal, and its prompts (often one) with every rule."""
 
     call: Call
     source: str
     why: str
-    prompts: tuple[tuple[str, tuple[CheckedRule, ...]], ...]
+    prompts: tuple[CheckedPrompt, ...]
     faults: tuple[Fault, ...] = ()
     modified_by: tuple[str, ...] = ()
 
@@ -257,20 +265,19 @@ class Explanation(Struct, frozen=True):
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
         yield f"answered by: {self.source}{why}{describe_faults(self.faults)}{place}"
         yield from (f"delivery modified by {source}" for source in self.modified_by)
-        for at, (prompt, held) in enumerate(self.prompts):
+        for at, prompt in enumerate(self.prompts):
             if len(self.prompts) > 1:
-                yield f"\nprompt {at}: {prompt}"
-            for rule in held:
-                yield f"\n{rule.rule.where}{rule.rule.quoted_name} {rule.verdict}"
-                yield from (
-                    f"  {line}" for line in (*render_results(rule.findings), *map(_describe_counter, rule.counters))
-                )
+                yield f"\nprompt {at}: {prompt.shown}"
+            for checked in prompt.rules:
+                yield f"\n{checked.rule.where}{checked.rule.quoted_name} {checked.verdict}"
+                lines = (*render_results(checked.findings), *map(_describe_counter, checked.counters))
+                yield from (f"  {line}" for line in lines)
 
 
 async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> Explanation:
     """Return how the engine answers a call now; its counters, scenarios and kept answers stay as they are.
 
-    `limit`: so many rules are compared with it, the nearest first; by default all, in their order.
+    `limit` rules are compared with it, the nearest first; by default all, in their order.
     """
     entries = await engine.counters.list_entries(call.http.namespace)
     known = await complete_call(engine, call, entries)
@@ -279,7 +286,10 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     singly = split_prompts(known) if len(known.prompts) > 1 else (known,)
     prompts = [
-        (show_value(single.last_user), await _check_rules(engine.rules, single, entries, limit)) for single in singly
+        CheckedPrompt(
+            show_value(single.last_user), await _check_rules(engine.rules, single, entries=entries, limit=limit)
+        )
+        for single in singly
     ]
     return Explanation(
         call, plan.source, why=why, prompts=tuple(prompts), faults=plan.faults, modified_by=plan.modified_by
@@ -300,12 +310,12 @@ async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engin
 
 
 def describe_faults(faults: Sequence[Fault]) -> str:
-    """Return what goes wrong with an answer that is not sent here, behind where it came from."""
+    """Return what a text adds behind the source of an answer: the faults with which a server would send it."""
     return f"; faults when served: {', '.join(fault.name for fault in faults)}" if faults else ""
 
 
 async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
-    """Return the call with what the engine knows of it: tokens, the conversation before it, and which try it is."""
+    """Return the call with what the engine knows of it: its tokenizer, the conversation before it, and its attempt."""
     call = use_tokenizer(call, engine.policy.tokenizer(call.model))
     return replace(await recall_conversation(engine, call), attempt=find_next_attempt(call, entries))
 
@@ -321,17 +331,18 @@ async def recall_conversation(engine: Engine, call: Call) -> Call:
     return call
 
 
-def show_rule(held: CheckedRule) -> dict[str, Json]:
+def show_rule(checked: CheckedRule) -> dict[str, Json]:
+    """Return a checked rule as JSON."""
     return {
-        "name": held.rule.name,
-        "source": held.rule.source,
-        "verdict": held.verdict,
-        "findings": [show_finding(finding) for finding in (*held.findings, *held.counters)],
+        "name": checked.rule.name,
+        "source": checked.rule.source,
+        "verdict": checked.verdict,
+        "findings": [show_finding(finding) for finding in (*checked.findings, *checked.counters)],
     }
 
 
 def show_finding(finding: ConditionResult) -> dict[str, Json]:
-    """Return a finding, for programs; what is long is cut as it is for people."""
+    """Return the result of a condition as JSON; long values are cut as they are in texts."""
     return {
         "field": finding.field,
         "predicate": finding.predicate,
@@ -342,7 +353,7 @@ def show_finding(finding: ConditionResult) -> dict[str, Json]:
 
 
 async def _check_rules(
-    among: Sequence[Rule], call: Call, entries: Entries, limit: int | None
+    among: Sequence[Rule], call: Call, *, entries: Entries, limit: int | None
 ) -> tuple[CheckedRule, ...]:
     rules = select_suited(among, call)
     if limit is not None:

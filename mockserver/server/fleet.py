@@ -1,6 +1,6 @@
-"""One of several servers that share a state: what is pushed to one holds for all, and each shows the calls of all.
+"""One of several servers that share a state in Redis: a change at one holds for all, and each shows the calls of all.
 
-What a namespace has of its own is read from the state when a request wants it after a change; until then a request
+After a change, the next request to a namespace reads its rules and its cassette from the state. Any other request only
 compares two numbers.
 """
 
@@ -27,7 +27,7 @@ from mockserver.core.state import StateLostError
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.compose import compose
+from mockserver.server.compose import Composed, compose
 from mockserver.server.live import ConflictError, Live
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.recording.player import CassetteChoice
@@ -45,39 +45,47 @@ _MACHINE_SETTINGS = frozenset(
 log = logging.getLogger("mockserver")
 
 
-class Answers(Struct, frozen=True):
-    """What servers answered, by slot, and which did not: `missing` and `too_large`."""
+class FleetAnswers(Struct, frozen=True):
+    """The answers of servers to a question, by their slots.
+
+    `left_out` has the slots of those without one: `missing` did not answer, and the answer of `too_large` was not sent.
+    """
 
     answers: Mapping[int, Any]
     left_out: Mapping[str, list[int]]
 
 
 class _Version(Struct):
-    """What this server has read of a namespace."""
+    """The state of a namespace that this server has read last."""
 
     rev: int = 0  # the revision that was read; below 0: it must be read again
-    batches: Mapping[str, int] = {}  # the rev at which each rule was added
-    cleared: int = 0  # what its latest reset is known by
+    batches: Mapping[str, int] = {}  # the revision at which each rule was added
+    cleared: int = 0  # the revision of its latest reset
 
 
 class _OwnContent(Struct):
-    """What a namespace has of its own, as it is kept in the shared state."""
+    """What a namespace has of its own, as JSON in the shared state."""
 
-    rules: list[tuple[int, dict[str, Any]]] = []  # the rev at which each was added, and the rule
+    rules: list[tuple[int, dict[str, Any]]] = []  # the revision at which each was added, and the rule
     choice: CassetteChoice | None = None
     timed: bool = True
     named: int = 0
     cleared: int = 0
 
 
-class Fleet:
-    """The servers that share a state, as this one knows them.
+class RedisFleet:
+    """The servers that share a state in Redis, as this one knows them.
 
-    `answer_request` is what this server says to a control request that another passes on.
+    `answer_request` answers a control request that another server passes on to this one.
     """
 
     def __init__(
-        self, live: Live, client: RedisClient, connect: Connect, answer_request: Callable[[Json], Awaitable[bytes]]
+        self,
+        live: Live,
+        client: RedisClient,
+        *,
+        connect: Connect,
+        answer_request: Callable[[Json], Awaitable[bytes]],
     ) -> None:
         self.live = live
         self.client = client
@@ -86,13 +94,17 @@ class Fleet:
         self.member.on_join = lambda first: live.journal.number_from(first * SLOTS + self.slot, SLOTS)
         self._versions: dict[str, _Version] = {}  # of namespaces, as they were read
         self._reading = asyncio.Lock()
-        self._composed: tuple[Settings, Engine] | None = None  # what a reload is about to swap in
+        self._composed: Composed | None = None  # what a reload is about to swap in
         self._digest = ""
         self._digested: Engine | None = None  # the engine that the digest was made of
         client.on_start_over.append(self._start_over)
 
     def _report(self) -> MemberReport:
         return MemberReport(self.live.journal.last // SLOTS, files=self.digest)
+
+    @property
+    def slot(self) -> int:
+        return self.member.slot
 
     @property
     def lost(self) -> bool:
@@ -103,50 +115,48 @@ class Fleet:
         return self.client.warnings
 
     async def close(self) -> None:
+        """Leave the state."""
         await self.client.close()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Take part while the block runs. Raises StateLostError."""
+    async def take_part(self) -> AsyncIterator[None]:
+        """Be one of the servers while the block runs. Raises StateLostError."""
         async with self.member.listen():
             await self.member.renew()
             yield
 
     def is_current(self, namespace: str) -> bool:
+        """Return whether nothing has changed in a namespace since it was read."""
         member = self.member
         now = boottime()
         changed = member.changed.get(namespace, 0)
         if changed:
             if member.used.get(namespace, now) < now - MAX_IDLE:  # it may have expired
-                self._version(namespace).rev = -1
+                self._get_version(namespace).rev = -1
             member.used[namespace] = now
-        return now < member.until and changed == self._rev(namespace)
+        return now < member.until and changed == self._get_rev(namespace)
 
-    def _version(self, namespace: str) -> "_Version":
+    def _get_version(self, namespace: str) -> "_Version":
         return self._versions.setdefault(namespace, _Version())
 
-    def _rev(self, namespace: str) -> int:
+    def _get_rev(self, namespace: str) -> int:
         known = self._versions.get(namespace)
         return 0 if known is None else known.rev
 
     @property
     def digest(self) -> str:
-        """Differs where rules, settings or the release differ, but for the settings of a machine."""
+        """A text that differs where servers could answer differently (see `make_digest`)."""
         engine = self.live.engine
         if self._digested is not engine:
             self._digest = make_digest(self.live.settings, engine)
             self._digested = engine
         return self._digest
 
-    @property
-    def slot(self) -> int:
-        return self.member.slot
-
     async def catch_up(self, namespace: str) -> None:
         """Read what a namespace has of its own, if it has changed.
 
-        Raises StateLostError if it has something of its own and nobody knows whether that still holds; Failure if this
-        release cannot read it.
+        Raises StateLostError if it has something of its own and the state cannot tell whether that still holds, and
+        Failure if this release cannot read it.
         """
         if boottime() >= self.member.until:  # others may have changed something
             try:
@@ -156,21 +166,21 @@ class Fleet:
                     raise
                 return
         async with self._reading:
-            while self.member.changed.get(namespace, 0) != self._rev(namespace):
+            while self.member.changed.get(namespace, 0) != self._get_rev(namespace):
                 rev, text = await self.member.read(namespace)
                 try:
                     content = _OwnContent() if text is None else decode(text, type=_OwnContent)
                 except DecodeError as error:
                     raise _report_unreadable(f"what {namespace!a} has of its own", error) from error
-                version = self._version(namespace)
-                version.rev = -rev  # below 0 until it was taken
-                await self._take(namespace, content)
+                version = self._get_version(namespace)
+                version.rev = -rev  # below 0 until it is swapped in
+                await self._swap_in(namespace, content)
                 version.rev = rev
                 if not rev:
                     self.forget(namespace)
 
-    async def _take(self, namespace: str, content: _OwnContent) -> None:
-        """Swap in what a namespace has of its own. Raises Failure if this release cannot read it."""
+    async def _swap_in(self, namespace: str, content: _OwnContent) -> None:
+        """Have a namespace go on with this content. Raises Failure if this release cannot read it."""
         live = self.live
         space = live.namespaces.get(namespace)
         rules: tuple[Rule, ...] = ()
@@ -180,7 +190,7 @@ class Fleet:
                 rules = await on_thread(compile_rules, (document,), live.settings)
             except MockserverError as error:
                 raise _report_unreadable(f"the rules that were added to {namespace!a}", error.mistakes[0]) from error
-        version = self._version(namespace)
+        version = self._get_version(namespace)
         batches = {rule.name: rev for rule, (rev, _) in zip(rules, content.rules, strict=True)}
         if content.cleared != version.cleared:
             version.cleared = content.cleared
@@ -214,7 +224,7 @@ class Fleet:
         content = {"timed": space.timed, "named": space.named, "cleared": at, "choice": choice}
         rev = await self.member.change(namespace, read_at, {**content, "rules": rules}, space.forgotten)
         if not rev:
-            self._version(namespace).rev = -1  # what was read may have expired
+            self._get_version(namespace).rev = -1  # what was read may have expired
             raise ConflictError
         await self.member.wait_until_known(rev)
 
@@ -252,22 +262,22 @@ class Fleet:
         found = await self.ask({"namespaces": True})
         return {*self.member.changed, *await self.member.find_kept()}.union(*found.answers.values())
 
-    async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> Answers:
+    async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> FleetAnswers:
         """Ask servers a question, by default all. Raises StateLostError."""
-        asked = {self.slot, *await self.member.find_members()}  # this one, too, if its lease has just ended
-        asked = asked if slots is None else asked & set(slots)
-        found = await self.member.ask(question, asked)
+        members = {self.slot, *await self.member.find_members()}  # this one, too, if its lease has just ended
+        members = members if slots is None else members & set(slots)
+        found = await self.member.ask(question, members)
         answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}
-        left_out = {"missing": sorted(asked - set(found)), "too_large": sorted(set(found) - set(answers))}
-        return Answers(answers, {name: slots for name, slots in left_out.items() if slots})
+        left_out = {"missing": sorted(members - set(found)), "too_large": sorted(set(found) - set(answers))}
+        return FleetAnswers(answers, {name: slots for name, slots in left_out.items() if slots})
 
-    async def ask_self(self, question: dict[str, Json]) -> Answers:
+    async def ask_self(self, question: dict[str, Json]) -> FleetAnswers:
         """Ask this server alone, while the state is lost."""
         answers = {self.slot: json.loads(await self._answer(question))}
-        return Answers(answers, {"missing": sorted(self.member.others)} if self.member.others else {})
+        return FleetAnswers(answers, {"missing": sorted(self.member.others)} if self.member.others else {})
 
     async def _answer(self, question: Mapping[str, Any]) -> bytes:
-        """Return what this server says to a question of another, or of itself."""
+        """Return this server's answer, as JSON, to a question of another or of itself."""
         match question:
             case {"namespaces": _}:
                 return json.dumps(self.live.namespaces.list_names()).encode()
@@ -281,7 +291,7 @@ class Fleet:
         return await self._answer_request(question["request"])
 
     async def _compose(self) -> list[str]:
-        """Read the files again, for `_swap`; return what is wrong with them."""
+        """Read the files again, for `_swap` to go on with; return the mistakes in them."""
         live = self.live
         try:
             self._composed = await on_thread(compose, live.sources, live.counters, live)
@@ -290,7 +300,10 @@ class Fleet:
         return []
 
     def _swap(self, number: int) -> dict[str, Json]:
-        """Go on with what was read; `number`: how often all servers have done so."""
+        """Go on with what `_compose` has read, and return what is shown of that.
+
+        `number` is the number of this reload, which all servers count together.
+        """
         if self._composed is None:  # it has just taken the slot of another
             return {}
         self.member.reloads = number
@@ -299,14 +312,14 @@ class Fleet:
 
 
 def _report_unreadable(what: str, error: object) -> Failure:
-    """Log that something in the shared state cannot be read, and return what refuses the request that needs it."""
+    """Log that something in the shared state cannot be read; return the failure of the request that needs it."""
     words = f"{what} cannot be read here: {error}"
     log.error("%s", words)
     return Failure("server_error", f"{words}.")
 
 
 def make_digest(settings: Settings, engine: Engine) -> str:
-    """Return a text that differs where rules, MCP servers, settings other than a machine's own, or the release do."""
+    """Return a text that differs where rules, MCP servers, the release, or settings but those of a machine differ."""
     dumped = dump_settings(settings)
     stated = {name: value for name, value in dumped.items() if name not in _MACHINE_SETTINGS}
     servers = to_builtins(engine.servers, order="deterministic")

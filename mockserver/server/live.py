@@ -45,8 +45,11 @@ class ConflictError(Exception):
     """A namespace was changed by another control call meanwhile; nothing was changed by this one."""
 
 
-class Sharing(Protocol):
-    """The servers that share a state, as far as each needs to know them; `server/fleet.py` says more."""
+class Fleet(Protocol):
+    """The servers that share a state, as one of them sees them.
+
+    `RedisFleet` is the only one. It imports this module, and few servers need it and what it imports.
+    """
 
     @property
     def slot(self) -> int:
@@ -58,10 +61,10 @@ class Sharing(Protocol):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What is to be said of the state when the server starts."""
+        """What a server says of the state when it starts."""
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Take part while the block runs."""
+    def take_part(self) -> AbstractAsyncContextManager[None]:
+        """Be one of the servers while the block runs. Raises StateLostError."""
 
     def is_current(self, namespace: str) -> bool:
         """Return whether nothing has changed in a namespace since it was read."""
@@ -70,7 +73,7 @@ class Sharing(Protocol):
         """Read what has changed. Raises StateLostError, or Failure if this release cannot read it."""
 
     def change(self, namespace: str) -> AbstractAsyncContextManager[Namespace]:
-        """Return a copy of a namespace, to be changed. Raises ConflictError."""
+        """Yield a copy of a namespace to change; all servers know it when the block has ended. Raises ConflictError."""
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace."""
@@ -80,11 +83,11 @@ class Sharing(Protocol):
 
 
 class Reloading(Struct):
-    """Changes of rules one after another, and how the last reload went."""
+    """How rules are reloaded, and how that went last."""
 
     lock: Lock = field(default_factory=Lock)  # held while rules are compiled and swapped in
     problem: tuple[Mistake, ...] = ()  # of the last reload
-    check: Callable[[Settings, Engine], None] = lambda settings, engine: None  # raises ConfigError for what cannot be
+    check: Callable[[Settings, Engine], None] = lambda settings, engine: None  # raises ConfigError for unusable ones
 
 
 class Live(Struct):
@@ -106,12 +109,12 @@ class Live(Struct):
     loaded_at: float = field(default_factory=wall)  # when files began to be read, in seconds since 1970
     made_token: str = field(default_factory=make_token)  # for control paths that need one if none is set
     worker: Worker | None = None  # if there are several
-    fleet: Sharing | None = None  # the servers that share the state
+    fleet: Fleet | None = None  # the servers that share the state
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # the settings that the limiter is configured by
 
-    def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
-        """Remember in a state that several servers share from now on."""
+    def join_fleet(self, fleet: Fleet, *, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
+        """Keep counters, answers and limits in the state that the servers of a fleet share, from now on."""
         self.fleet = fleet
         self.counters = counters
         self._limiter = Limiter(limits)
@@ -133,21 +136,25 @@ class Live(Struct):
         return self.settings.control_token or (None if is_loopback(self.settings.host) else self.made_token)
 
     async def catch_up(self, namespace: str) -> None:
-        """Read what servers that share the state have changed. Raises StateLostError, Failure (see `Sharing`)."""
+        """Read what other servers of the fleet have changed. Raises StateLostError, Failure (see `Fleet`)."""
         if self.fleet is not None and not self.fleet.is_current(namespace):
             await self.fleet.catch_up(namespace)
 
     def find_engine(self, namespace: str) -> Engine:
-        """Return what answers in a namespace, which is not in use for that."""
+        """Return the engine of a namespace. That does not count as a use of the namespace."""
         return self.namespaces.get(namespace).find_engine(self.engine)
 
     @property
     def player(self) -> Player:
+        """What plays cassettes, outside of namespaces with one of their own."""
         assert isinstance(self.engine.player, Player)  # `compose` made it
         return self.engine.player
 
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
-        """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
+        """Forget everything, and start over with these.
+
+        `timed`: answers take their time, unless a namespace or a request overrides that.
+        """
         self.namespaces = Namespaces(timed=timed)
         self._limiter = Limiter(MemoryLimitStore(self.now))
         self.budgets = {}
@@ -159,7 +166,7 @@ class Live(Struct):
         self._limited = None
 
     def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:
-        """Go on with these; return the names of changed settings that need a restart."""
+        """Go on with other settings and another engine. Return the names of changed settings that need a restart."""
         kept = {name: getattr(self.settings, name) for name in AT_START}
         self.settings = settings.model_copy(update=kept)
         self.engine = engine
@@ -177,6 +184,7 @@ class Live(Struct):
                 yield space
 
     async def forget(self, namespace: str) -> None:
+        """Forget all of a namespace: its rules, calls, counters, limits and kept answers."""
         self._forget_here(namespace)
         await self.forget_counted(namespace)
 
@@ -192,6 +200,7 @@ class Live(Struct):
         await self.engine.memory.store.clear(namespace)
 
     async def forget_evicted(self) -> None:
+        """Forget the namespaces that had to go because there are too many."""
         while self.namespaces.evicted:
             namespace = self.namespaces.evicted.pop()
             if self.fleet is None:

@@ -42,6 +42,7 @@ def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, k
 
 
 def rebuild_request(row: Row) -> HttpRequest:
+    """Return the request of a row; its body is what the journal keeps of that."""
     query = parse_query(row.query)
     return HttpRequest(
         row.method, row.path, query=query, headers=tuple(row.headers), body=row.body, namespace=row.namespace
@@ -60,6 +61,7 @@ def decode_request(http: HttpRequest) -> HttpRequest:
 
 
 def find_request_secrets(http: HttpRequest) -> "Secrets":
+    """Find the credentials of a request, and those of the environment."""
     query = urlencode(http.query, errors="surrogateescape").encode()
     return _find_secrets(tuple(http.headers), query, decode_request(http).body)
 
@@ -85,13 +87,13 @@ def find_known_secrets() -> tuple[str, ...]:
 
 
 def mask_texts(value: Json, secrets: "Secrets") -> Json:
-    """Return a value with every text in it masked, names included; it is no deeper than a request may be."""
+    """Return a value with every text in it masked, names included; it must not be deeper than a request may be."""
     return map_texts(value, secrets.mask_text, keys=True)
 
 
 def describe_crash(error: BaseException, request: HttpRequest) -> str:
-    """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
+    """Return the log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
     secrets = find_request_secrets(request)
     trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
-    told = f"internal error of mockserver on {request.method} {escape_line(secrets.mask_text(request.path))}"
-    return f"{told}\n{escape_lines(trace[-MAX_TRACEBACK:])}"
+    first = f"internal error of mockserver on {request.method} {escape_line(secrets.mask_text(request.path))}"
+    return f"{first}\n{escape_lines(trace[-MAX_TRACEBACK:])}"

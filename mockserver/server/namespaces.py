@@ -26,12 +26,12 @@ MAX_NAMESPACE_NAME = 100  # characters of a name
 
 
 def is_namespace(name: str) -> bool:
-    """Return whether a namespace can be called so."""
+    """Return whether a text can be the name of a namespace."""
     return 0 < len(name) <= MAX_NAMESPACE_NAME and name.isprintable() and not name.isspace() and name != ALL
 
 
 def split_namespace(path: str) -> tuple[str, str]:
-    """Return the namespace that a path begins with (`/ns/a`), if that is a name, and the rest of the path."""
+    """Return the namespace of a path and the rest: `/ns/a/v1` is ("a", "/v1"); a path without one is in DEFAULT."""
     if not path.startswith("/ns/"):
         return DEFAULT, path
     namespace, slash, rest = path[4:].partition("/")
@@ -39,7 +39,7 @@ def split_namespace(path: str) -> tuple[str, str]:
 
 
 class _MadeEngine(Struct, frozen=True):
-    """An engine, and what it was made from."""
+    """The engine of a namespace, and the things that it was made of: once one of them changes, another is made."""
 
     engine: Engine
     base: Engine
@@ -60,7 +60,7 @@ class Namespace(Struct):
     _made: _MadeEngine | None = None
 
     def find_engine(self, base: Engine) -> Engine:
-        """Return what answers here: the base behind the rules of this namespace.
+        """Return the engine that answers here: the base engine, with what this namespace has of its own before it.
 
         Another thread may put new rules meanwhile.
         """
@@ -99,7 +99,7 @@ class Namespaces:
         self.evicted: list[str] = []
 
     def touch(self, name: str) -> Namespace:
-        """Return a namespace, which is in use now; too many others may have to go."""
+        """Return a namespace, and count this as its use; if there are too many, another one goes."""
         spaces = self._spaces
         if name in spaces:
             spaces.move_to_end(name)
@@ -114,17 +114,20 @@ class Namespaces:
         return self._spaces.get(name) or Namespace(timed=self._timed)
 
     def put(self, name: str, space: Namespace) -> None:
+        """Have a namespace be this one from now on."""
         self.touch(name)
         self._spaces[name] = space
 
     def drop(self, name: str) -> None:
+        """Forget what a namespace has of its own."""
         self._spaces.pop(name, None)
 
     def list_names(self) -> tuple[str, ...]:
+        """Return the names of the namespaces in use, the default one first."""
         return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
 
     def load_cassettes(self, store: CassetteStore) -> None:
-        """Read the cassettes of all namespaces that are there."""
+        """Load the cassettes that namespaces play, as far as they exist."""
         for space in tuple(self._spaces.values()):
             for name in filter(store.exists, space.list_cassettes()):
                 store.load(name)

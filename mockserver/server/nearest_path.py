@@ -9,7 +9,7 @@ from mockserver.server.routes import Endpoint, compile_template
 
 
 def find_nearest_path(method: str, path: str, endpoints: Sequence[Endpoint], query: str = "") -> str | None:
-    """Return the method and path that were most likely meant, at the same mount, and rather with the same method."""
+    """Return the method and path that were most likely meant; those at the same mount, with the same method, first."""
     request = LostRequest(method, path, query)
     segment = "/".join(path.split("/")[:2]) + "/"
     at_mount = [each for each in endpoints if each.shown.startswith(segment)]
@@ -77,4 +77,5 @@ class LostRequest(Struct, frozen=True):
         return bool(always) and all(f"{name}=" in self.query for name in always)
 
     def asks_a_model(self, endpoint: Endpoint) -> bool:
+        """Return whether the request, sent to an endpoint, would ask a model something."""
         return self.method in endpoint.operations and endpoint.operations[self.method].name in ASKED

@@ -1,6 +1,6 @@
-"""Programs that run beside a server, and end: they get so much time, no input, and so many calls.
+"""Programs that run beside a server without input, within limits: of time, and of calls that they make.
 
-A program that asks the same again and again is told to stop, and what repeats.
+The answer to a call beyond the limit tells a program that goes in circles to stop, and what repeats.
 """
 
 import os
@@ -73,10 +73,12 @@ def find_command(program: Sequence[str]) -> Sequence[str]:
 
 
 def read_exit_code(returncode: int) -> int:
+    """Return the exit code of a process as shells have it: 128 and the number of the signal that ended it."""
     return returncode if returncode >= 0 else 128 - returncode
 
 
 def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+    """End a process and those that it started; return what it printed: standard output and error."""
     for number in _TERMINATION:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()
@@ -86,17 +88,17 @@ def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
 
 
 class CallBudget(Struct):
-    """How many calls a run may make, how many it has `spent` on which answers; `refused` are those beyond.
+    """How many calls a run may make, and how many it has `spent`; calls beyond are `refused`.
 
-    `run` is the word for what makes them.
+    Messages call the run by the word `run`.
     """
 
     limit: int = MAX_RUN_CALLS
     run: str = "run"
     spent: int = 0
     refused: int = 0
-    answers: Counter[str] = field(default_factory=Counter)
-    usual: str = ""  # what has answered most of them
+    answers: Counter[str] = field(default_factory=Counter)  # to the calls, by what gave them
+    usual: str = ""  # the answer of most of them
 
     def spend(self, plan: Plan) -> Plan:
         """Count the call that a plan answers, and return the plan; beyond the limit, one that ends the run."""

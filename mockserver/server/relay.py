@@ -17,6 +17,7 @@ from mockserver.core.http import HeaderLines, Headers, HttpRequest, RawHeaders, 
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.row import COMPLETE, Row
 from mockserver.core.seed import monotonic
+from mockserver.core.socket_turn import SocketTurn
 from mockserver.delivery.connection import CLIENT_LEFT, ClientConnection, wait_until_left
 from mockserver.delivery.drive import drive
 from mockserver.dialects import Dialect
@@ -42,7 +43,9 @@ GRACE = 0.25  # seconds that the last event of a stream waits for the stream's e
 log = logging.getLogger("mockserver")
 
 
-class Relay(Struct, eq=False):
+class Relay(Struct, eq=False, kw_only=True):
+    """One request on its way to an upstream, and the answer on its way back."""
+
     live: Live
     dialect: Dialect
     response: Response
@@ -69,10 +72,10 @@ class Relay(Struct, eq=False):
         from httpx2 import HTTPError
 
         relaying.set(True)  # this task is for nothing else
-        asked = self.response.forwarded
+        request = self.response.forwarded
         call = self.response.call
         forward = self.response.plan.outcome
-        assert asked is not None
+        assert request is not None
         assert call is not None
         assert isinstance(forward, Forward)
         live = self.live
@@ -81,58 +84,58 @@ class Relay(Struct, eq=False):
             self.dialect, call, live.settings.upstream, environ=sources.environ, spelling=sources.spelling
         )
         keep = live.save_episode
-        if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # HEAD gets no body
+        if forward.cassette is not None and keep is not None and request.method != "HEAD":  # HEAD gets no body
             is_probe = call.mcp is not None and call.mcp.method == "server/discover"  # older servers refuse it
             errors = False if is_probe else live.settings.record_errors
-            sent = self._describe_request(asked, call)
+            sent = self._describe_request(request, call)
             job = RecordingJob(forward.cassette, call, request=sent, errors=errors, spelling=sources.spelling)
             self._recorder = Recorder(job, partial(keep, forward.cassette), self.row)
-        received = await self._send_request(upstream, asked, scope)
+        received = await self._send_request(upstream, request, scope)
         try:
             return await self._send_answer(received, upstream, more)
         except HTTPError as error:
             _report_break(self._recorder, upstream.explain_break(error, live.settings.upstream_timeout))
             await self._release_held()
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
-            over_socket = None if asked.turn is None else asked.turn.upstream
+            over_socket = None if request.turn is None else request.turn.upstream
             code = NO_CLOSE_FRAME if over_socket is None else over_socket.close_code
             return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close", code),), self.client)
         finally:
             await received.aclose()
 
-    def _describe_request(self, asked: HttpRequest, call: Call) -> Sent:
+    def _describe_request(self, request: HttpRequest, call: Call) -> Sent:
         """Return the request to record, decoded; with all headers, so that every credential is found when saving."""
-        dropped = b"content-encoding" if call.http.body != asked.body else b""
-        headers = _decode_headers([(name.lower(), value) for name, value in asked.headers if name.lower() != dropped])
+        dropped = b"content-encoding" if call.http.body != request.body else b""
+        headers = _decode_headers([(name.lower(), value) for name, value in request.headers if name.lower() != dropped])
         query = self.row.query.decode("latin-1")
-        return Sent(asked.method, asked.path, query=query, headers=headers, body=call.http.body)
+        return Sent(request.method, request.path, query=query, headers=headers, body=call.http.body)
 
-    async def _send_request(self, upstream: Upstream, asked: HttpRequest, scope: Scope) -> "Received":
+    async def _send_request(self, upstream: Upstream, request: HttpRequest, scope: Scope) -> "Received":
+        """Send the request to the upstream; return its answer once the head is there. Raises Failure."""
         from httpx2 import HTTPError, InvalidURL, Request, Timeout
 
         client = self.live.upstreams
         seconds = self.live.settings.upstream_timeout
-        headers = [*upstream.build_headers(asked.headers), *client.sign(asked.headers)]
+        headers = [*upstream.build_headers(request.headers), *client.sign(request.headers)]
         if self.own_urls is not None:  # URLs cannot be found in coded bodies
             others = (field for field in headers if field[0] != b"accept-encoding")
             headers = [*others, (b"accept-encoding", b"identity")]
-        body = asked.body if asked.body or asked.method not in _BODILESS else None
+        body = request.body if request.body or request.method not in _BODILESS else None
         http = await client.get_client()
         try:
-            url = upstream.build_url(asked.path, scope["raw_path"], self.row.query)
+            url = upstream.build_url(request.path, scope["raw_path"], self.row.query)
             extensions = {"trace": self._trace, "timeout": Timeout(seconds).as_dict()}  # also between two pieces
-            request = Request(asked.method, url, headers=headers, content=body, extensions=extensions)
+            relayed = Request(request.method, url, headers=headers, content=body, extensions=extensions)
             async with asyncio.timeout(seconds):  # for the whole head
-                over_socket = await self._send_over_socket(request, asked)
-                return over_socket or await http.send(request, stream=True)
+                over_socket = await self._send_over_socket(relayed, request.turn)
+                return over_socket or await http.send(relayed, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
             failure = upstream.make_failure(error, seconds)
             _report_break(self._recorder, str(failure.message))
             raise failure from None
 
-    async def _send_over_socket(self, request: "Request", asked: HttpRequest) -> "Received | None":
-        """Send a request that came over a WebSocket over one, if the upstream has it."""
-        turn = asked.turn
+    async def _send_over_socket(self, request: "Request", turn: SocketTurn | None) -> "Received | None":
+        """Send a request that came over a WebSocket, as a turn, over one if the upstream has it; else return None."""
         if turn is None or turn.upstream is None:
             return None
         received: Received | None = await turn.upstream.send(request, turn, on_sent=self._note_sent)
@@ -150,29 +153,29 @@ class Relay(Struct, eq=False):
         recorder = self._recorder
         client = self.client
         status = response.status_code
-        asked = self.response.forwarded
-        assert asked is not None
+        request = self.response.forwarded
+        assert request is not None
         if status > _LAST_STATUS:
             raise Failure(
                 "bad_gateway",
                 f"The upstream of {self.dialect.label} answered with the status {status}, which is not valid in HTTP.",
             )
         headers = [
-            upstream.translate_location(asked, str(response.url), field)
+            upstream.translate_location(request, str(response.url), field)
             for field in _select_headers(response.headers.raw)
         ]
         if recorder is not None and PASSED_BY.decode() not in response.headers:
             recorder.open(status, headers)
-        if self.own_urls is not None and asked.method != "HEAD":
-            self._held.append(self.own_urls(asked, await self._receive_whole(response, upstream)))
+        if self.own_urls is not None and request.method != "HEAD":
+            self._held.append(self.own_urls(request, await self._receive_whole(response, upstream)))
             length = str(len(self._held[0])).encode()
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         texts = _decode_headers(headers)
         self.row.note_answer(self.response.plan, Reply(status, texts))
-        more = (*more, *forbid_scripts(asked, texts))
-        shown = replace_upload_urls(texts, asked, self.dialect)
+        more = (*more, *forbid_scripts(request, texts))
+        shown = replace_upload_urls(texts, request, self.dialect)
         if origins := self.live.settings.cors:
-            shown, across = add_origin_headers(asked, shown, origins)
+            shown, across = add_origin_headers(request, shown, origins)
             more = (*more, *across)
         await client.send_head(status, (*shown, *more))
         if not self._held:
@@ -183,7 +186,7 @@ class Relay(Struct, eq=False):
         return CLIENT_LEFT if client.wire is not None and client.wire.gone else COMPLETE
 
     async def _receive_whole(self, response: "Received", upstream: Upstream) -> bytes:
-        """Receive all of the body, before anything is sent. Raises Failure."""
+        """Return all of the body, before anything is sent. Raises Failure."""
         from httpx2 import HTTPError
 
         whole = bytearray()

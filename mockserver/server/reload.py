@@ -1,4 +1,4 @@
-"""Reloads what a server runs with, when somebody asks or when a file or a cassette changes."""
+"""Reloads rules, settings and cassettes, when somebody asks for it or when a file changes."""
 
 from asyncio import to_thread
 from collections.abc import Callable, Sequence
@@ -17,7 +17,10 @@ from mockserver.server.sources import Sources
 
 
 async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
-    """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
+    """Go on with the sources as they are now. Return the changed settings that need a restart.
+
+    Raises MockserverError if they have mistakes; then nothing changes.
+    """
     reloading = live.reloading
     async with reloading.lock:
         try:
@@ -32,7 +35,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
 
 
 def _check_files(sources: Sources, live: Live) -> None:
-    """Raise ConfigError for a pipe, which may never end, and for an empty file that has rules: it is being written."""
+    """Raise ConfigError for a pipe, which may never end, and for an empty file that had rules: it is being written."""
     have_rules = {rule.place.file for rule in live.engine.rules if rule.place is not None}
     for path in sources.files:
         shown = sources.shown(path)

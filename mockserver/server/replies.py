@@ -21,7 +21,7 @@ MAX_PARTED_TOKENS = 512  # a longer stream is not cut into frames before its fir
 
 
 class PlanRenderer(Struct, frozen=True):
-    """Renders plans in a dialect; `engine` and `settings` made them. `timed`: answers take their time."""
+    """Renders plans in a dialect. `engine` and `settings` made these plans; `timed`: answers take their time."""
 
     dialect: Dialect
     engine: Engine
@@ -29,7 +29,7 @@ class PlanRenderer(Struct, frozen=True):
     timed: bool
 
     def render(self, operation: Operation, call: Call, plan: Plan) -> Response:
-        """Return the response that a plan becomes; its outcome is no Forward."""
+        """Return the response that a plan becomes, whose outcome is not a Forward."""
         outcome = plan.outcome
         at_once = not self.timed or plan.timing == UNTIMED or plan.timing.at_once
         pace = AT_ONCE if at_once else _find_pace(call, plan, self.engine.policy.seed)

@@ -30,7 +30,7 @@ from mockserver.server.replies import PlanRenderer
 from mockserver.server.routes import Endpoint
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.stubs import choose_operation
-from mockserver.server.unknown_path import NO_HINTS, PathHints, may_be_stubbed, point_elsewhere
+from mockserver.server.unknown_path import NO_HINTS, PathHints, answer_unknown_path, may_be_stubbed
 from mockserver.server.visit import CRASHED, STATE_LOST, Response, Visit, stay_forever
 
 LARGE_REPLY = 1 << 18  # bytes; the memory of larger ones is counted
@@ -150,10 +150,10 @@ class Responder(Struct, eq=False):
 
         outcome = plan.outcome
         if type(outcome) is Forward:
-            return _forward(call, plan, visit)
+            return _leave_to_upstream(call, plan, visit)
         if plan.source == "unmatched" and self.endpoint.is_unknown:
             report = outcome.details.get("report") if isinstance(outcome, Failure) else None
-            return point_elsewhere(visit, self.hints, call, report)
+            return answer_unknown_path(visit, self.hints, call=call, report=report)
         renderer = PlanRenderer(visit.dialect, visit.engine, visit.settings, visit.timed)
         if large or is_long(call, outcome):
             response = await on_thread(renderer.render, operation, call, plan)
@@ -184,7 +184,7 @@ class Responder(Struct, eq=False):
         endpoint = self.endpoint
         if endpoint.is_unknown:
             stub = choose_operation(endpoint, request.method) if may_be_stubbed(visit, self.hints) else None
-            return stub or point_elsewhere(visit, self.hints)
+            return stub or answer_unknown_path(visit, self.hints)
         if request.method == "OPTIONS":
             return _list_methods(endpoint.operations)
         if is_handshake(request):
@@ -204,7 +204,7 @@ class Responder(Struct, eq=False):
         if plan.events and visit.settings.webhook_url is not None and not visit.sender.in_process:
             from mockserver.server.webhook_delivery import send_events  # few servers need it
 
-            send_events(self.live, visit.journal, plan.events, visit.row.namespace)
+            send_events(plan.events, self.live, journal=visit.journal, namespace=visit.row.namespace)
 
     def _complete_plan(self, plan: Plan, visit: Visit) -> Plan:
         """Return a plan with the remarks on its request, or what refuses a call beyond a budget."""
@@ -224,8 +224,8 @@ def _list_methods(operations: Collection[str]) -> Response:
     return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
 
 
-def _forward(call: Call, plan: Plan, visit: Visit) -> Response:
-    """Return the response that the upstream is to give. Raises Failure for a page that may not ask it."""
+def _leave_to_upstream(call: Call, plan: Plan, visit: Visit) -> Response:
+    """Return a response that the upstream is to give. Raises Failure for a page that may not ask it."""
     sent = visit.sent or visit.request
     if not visit.sender.in_process:
         check_page(sent, visit.settings, forwarded=True)

@@ -33,7 +33,7 @@ class Endpoint(Struct, frozen=True):
 
     @property
     def socket(self) -> str:
-        """What is spoken there over a WebSocket: what one of its operations states; empty if it has none."""
+        """What is spoken there over a WebSocket, as one of its operations states; empty if nothing is."""
         return next((each.over_socket for each in self.operations.values() if each.over_socket), "")
 
     def find_operation(self, method: str) -> Operation | None:
@@ -65,6 +65,7 @@ class EndpointIndex:
                 self._fixed.setdefault(endpoint.path, Place(endpoint, {}))
 
     def find(self, path: str) -> Place | None:
+        """Return where a path leads, or None."""
         below = self._below.get(path[1:].partition("/")[0], ())
         return self._fixed.get(path) or find_endpoint(path, below) or find_endpoint(path, self._anywhere)
 
@@ -76,6 +77,7 @@ class Mount(Struct, frozen=True):
     dialect: Dialect
 
     def holds(self, path: str) -> bool:
+        """Return whether a path is this one or below it."""
         return f"{path}/".startswith(f"{self.path}/")
 
     def serves_below(self, start: str) -> bool:
@@ -101,7 +103,7 @@ class Routes:
 
     @cached_property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """Every endpoint of the providers, one of which a misspelt path may mean."""
+        """Every endpoint of the providers; a misspelt path may mean one of them."""
         return list_endpoints(self._dialects, self.default.label)
 
     @cached_property
@@ -113,6 +115,7 @@ class Routes:
         return self._own.find(path) or self._all.find(path)
 
     def find_operation_name(self, method: str, path: str) -> str | None:
+        """Return the name of the operation at a path, or None."""
         place = self.find(path)
         operation = None if place is None else place.endpoint.find_operation(method)
         return None if operation is None else operation.name
@@ -210,7 +213,7 @@ def drop_dialect_segment(mount: str) -> str:
 
 
 def _cut(path: str, segments: int) -> str:
-    """Return the start of a path, of so many segments."""
+    """Return the first `segments` segments of a path."""
     return "/".join(path.split("/", segments + 1)[: segments + 1])
 
 

@@ -149,6 +149,7 @@ COLLECT = (10_000, 20, 50)
 
 
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
+    """Serve on a socket until a signal; `say` gets the messages about reloads."""
     server = _CommandServer(configure_uvicorn(live, watch_sources(live, sources, say), grace=GRACE, drain=DRAIN))
 
     def stop(*_: object) -> None:
@@ -165,7 +166,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
 
 
 def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, drain: float = 0) -> uvicorn.Config:
-    """Configure uvicorn; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
+    """Return how uvicorn is to serve. When it stops, open streams get `grace` seconds, quiet connections `drain`."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     site = Site(live, lifespan)
     return uvicorn.Config(
@@ -183,13 +184,13 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, dra
 
 
 def watch_sources(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifespan[Router]:
-    """Watch rules files and cassettes while the server runs, if `reload` is on; then close the upstreams."""
+    """Return the lifespan of a server: it watches files and cassettes if `reload` is on; then it closes upstreams."""
 
     @asynccontextmanager
     async def lifespan(_: Router) -> AsyncIterator[None]:
         watched = live.settings.reload and (sources.files or live.settings.cassette)
         task = asyncio.create_task(watch(live, sources, say)) if watched else None
-        async with nullcontext() if live.fleet is None else live.fleet.running():
+        async with nullcontext() if live.fleet is None else live.fleet.take_part():
             yield
         if task is not None:
             task.cancel()
@@ -232,6 +233,7 @@ class Running:
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
 
     def start(self) -> None:
+        """Return once the server answers. Raises ConfigError if it does not start."""
         self._thread.start()
         self._ready.wait(_PATIENCE)
         if not self._thread.is_alive():
@@ -269,6 +271,7 @@ class Running:
             self.wait_for(self._hang_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
+        """Run a coroutine in the loop of the server, and return its result."""
         assert self._loop is not None  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 

@@ -1,6 +1,6 @@
-"""What a server remembers, kept in a state that it shares with others.
+"""Joins a server to those that share a state in Redis, and writes kept answers into that state.
 
-Kept answers are written as values of core only, so that what somebody else writes into a shared state runs nothing.
+They are written and read as values of core only, so that nothing that others write into the state can run code here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +18,14 @@ from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
 from mockserver.media.large_data import DataOnDisk, read_data
 from mockserver.server.compose import count_kept_on_disk
-from mockserver.server.fleet import Fleet
+from mockserver.server.fleet import RedisFleet
 from mockserver.server.live import Live
 from mockserver.state.redis.client import Address, RedisClient, UnusableStateError, open_client, read_address
 from mockserver.state.redis.stores import Codec, RedisCounters, RedisLimitStore, RedisValueStore
 
 
-def share(live: Live) -> None:
-    """Remember from now on in the state that the settings name. Raises ConfigError if it cannot be used."""
+def join_fleet(live: Live) -> None:
+    """Have a server share the state that its settings name, from now on. Raises ConfigError if it cannot be used."""
     from mockserver.server.control import Control
 
     settings = live.settings
@@ -37,19 +37,21 @@ def share(live: Live) -> None:
     client = state.client
     codec = make_codec(lambda model: live.engine.policy.tokenizer(model))  # after reloads, too
     answers = RedisValueStore(client, codec, count=settings.stored_answers, size=settings.stored_bytes)
-    fleet = Fleet(live, client, state.address.make_connection, Control(live).answer_question)
-    live.share(fleet, RedisCounters(client), answers, RedisLimitStore(client))
+    fleet = RedisFleet(
+        live, client, connect=state.address.make_connection, answer_request=Control(live).answer_question
+    )
+    live.join_fleet(fleet, counters=RedisCounters(client), answers=answers, limits=RedisLimitStore(client))
 
 
 class SharedState(NamedTuple):
-    """Where a state is, and the client to it."""
+    """The address of a state, and the client that talks to it."""
 
     address: Address
     client: RedisClient
 
 
 def check_state(url: str) -> SharedState:
-    """Look at the state that a URL names. Raises ConfigError if it cannot be used."""
+    """Return the state that a URL names. Raises ConfigError if it cannot be used."""
     shown = "--state"
     try:
         where = read_address(url)

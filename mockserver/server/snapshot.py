@@ -40,6 +40,7 @@ _read_repeated_query = lru_cache(maxsize=256)(_read_query)  # most clients send 
 
 
 def find_path(scope: Scope) -> str:
+    """Return the path of a request, without the one at which the application is mounted."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
@@ -126,6 +127,7 @@ def decode_body(http: HttpRequest, limit: int) -> HttpRequest:
 
 
 def find_codings(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+    """Return the content codings of a body in the order in which they were applied. Raises Failure if too many."""
     values = [value for name, value in headers if name == b"content-encoding"]
     if not values:
         return []
@@ -149,6 +151,7 @@ class Decoding:
         self._rooms = [limit] * len(codings)
 
     def feed(self, piece: bytes) -> bytes:
+        """Return what the next piece decodes to."""
         for at, stage in enumerate(self._stages):
             piece = stage.feed(piece, self._rooms[at])
             self._rooms[at] -= len(piece)
@@ -158,6 +161,7 @@ class Decoding:
 
     @property
     def whole(self) -> bool:
+        """Whether the coded body is complete."""
         return all(stage.whole for stage in self._stages)
 
 

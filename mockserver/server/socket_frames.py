@@ -1,4 +1,4 @@
-"""Answers over a WebSocket: what would be sent as HTTP, as one frame for each event."""
+"""Answers over a WebSocket: what HTTP would send as a stream, with a frame for each event."""
 
 import json
 
@@ -33,7 +33,7 @@ class EventSender:
         self.is_over = False  # the last event of the answer was sent
 
     def expect(self, response: Response) -> None:
-        """Take note of what the answer is that `fit_to_socket` returned, whatever its head will say."""
+        """Take note of the form of an answer that `fit_to_socket` returned, whatever its head will say."""
         if response.forwarded is None:
             self._is_stream = is_stream(response)
             self._is_framed = bool(response.plan.faults)
@@ -74,9 +74,9 @@ class EventSender:
 
 
 def fit_to_socket(response: Response, visit: Visit) -> Response:
-    """Return a response as its faults are to find it over a WebSocket, where a body is one frame unless it streams.
+    """Return a response in the form that faults change over a WebSocket: a body is one frame, unless it streams.
 
-    Faults of what only HTTP has are left out, with a remark.
+    Faults that only HTTP can have are left out, with a remark.
     """
     plan = response.plan
     reply = response.reply
@@ -97,6 +97,7 @@ def fit_to_socket(response: Response, visit: Visit) -> Response:
 
 
 def is_stream(response: Response) -> bool:
+    """Return whether a response is a stream of events."""
     return _is_stream(dict(response.reply.headers))
 
 
@@ -113,8 +114,9 @@ def make_frame(status: int, headers: dict[str, str], body: bytes) -> bytes:
     error: dict[str, Json] = {"type": "server_error", "code": None, "message": "", "param": None}
     error |= stated if isinstance(stated, dict) else {"message": body.decode("utf-8", "replace")}
     event: dict[str, Json] = {"type": "error", "status": status, "error": error}
-    if told := {name: value for name, value in headers.items() if name.startswith(_TOLD)}:
-        event["headers"] = error["headers"] = told
+    if heeded := {name: value for name, value in headers.items() if name.startswith(_HEEDED)}:
+        event["headers"] = heeded
+        error["headers"] = heeded
     return json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -148,4 +150,4 @@ LAST_TYPES = ("error", "response.completed", "response.failed", "response.incomp
 _LAST = compile_lazily(rb'"(?:error|response\.(?:completed|failed|incomplete))"')
 _TYPE = compile_lazily(rb'"type": ?"([^"]*)"')
 _STATUS = {"rate_limit_exceeded": 429, "insufficient_quota": 429, "invalid_prompt": 400}
-_TOLD = ("retry-after", "x-ratelimit-")  # headers of errors that clients heed
+_HEEDED = ("retry-after", "x-ratelimit-")  # headers of errors that clients heed

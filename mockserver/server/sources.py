@@ -30,7 +30,7 @@ Made = TypeVar("Made")
 
 
 class Errors:
-    """The errors of several steps, to raise them as one."""
+    """Collects the errors of several steps, to be raised as one."""
 
     def __init__(self) -> None:
         self.found: list[MockserverError] = []
@@ -77,13 +77,14 @@ class Sources(Struct, frozen=True):
         return Loaded(documents, settings, rules=rules or (), servers=servers or {}, errors=errors)
 
     def read_documents(self) -> tuple[Document, ...]:
+        """Return the files, presets first. Raises MockserverError with the mistakes of all of them."""
         errors = Errors()
-        found = [errors.attempt(partial(self._document, path)) for path in (*self.presets, *self.files)]
+        found = [errors.attempt(partial(self._read_document, path)) for path in (*self.presets, *self.files)]
         if errors.found:
             raise errors.merged
         return tuple(document for document in found if document is not None)
 
-    def _document(self, path: Path) -> Document:
+    def _read_document(self, path: Path) -> Document:
         shown = self.shown(path)
         try:
             return read(read_bytes(path), shown)
@@ -108,9 +109,9 @@ class Loaded(Struct, frozen=True):
 
 
 def compile_rules(documents: Sequence[Document], settings: Settings | None) -> tuple[Rule, ...]:
-    """Return the rules of documents; `settings` None: any timing profile and any host is known.
+    """Return the rules of documents. Raises RuleError with every mistake.
 
-    Raises RuleError with every mistake.
+    Rules may name the timing profiles and the hosts of the settings, and any if those are None.
     """
     # Only rules for a dialect need them.
     features = LazyMapping(

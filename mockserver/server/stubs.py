@@ -26,12 +26,12 @@ _PLAIN = re.compile(r"/[\w/.~-]*")
 
 @cache
 def make_stub_operation(dialect: str, host: str = "") -> Operation:
-    """Return the operation at a path that no dialect knows; this one, or this host of it, would own it."""
-    return Operation(OTHER, "", "", parse=partial(_parse, dialect, host), render=_render)
+    """Return the operation at a path that no dialect knows, in the words of the dialect or host that would own it."""
+    return Operation(OTHER, method="", path="", parse=partial(_parse, dialect, host), render=_render)
 
 
 def choose_operation(endpoint: Endpoint, method: str) -> Operation | None:
-    """Return what a method asks for: at a path of no dialect whatever rules say; None where it is not taken."""
+    """Return what a method asks for; None where the path does not take it. Unknown paths take any, for rules."""
     if not endpoint.operations:
         return make_stub_operation(endpoint.dialect.name, endpoint.dialect.host)
     return endpoint.find_operation(method)

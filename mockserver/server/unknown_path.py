@@ -13,7 +13,7 @@ from mockserver.server.visit import HOME, Response, Visit
 
 
 class PathHints(Struct, frozen=True):
-    """What the 404 at a path tells: the `nearest` known one, or the `mistake` in it, in place of the usual message."""
+    """What the 404 at a path tells: the `nearest` known path, or a `mistake` in place of the usual message."""
 
     nearest: str | None = None
     mistake: str | None = None
@@ -34,16 +34,16 @@ def may_be_stubbed(visit: Visit, hints: PathHints) -> bool:
     return admitted or is_stubbed(request, visit.dialect, rule_set.rules)
 
 
-def point_elsewhere(visit: Visit, hints: PathHints, call: Call | None = None, report: Json = None) -> Response:
-    """Return what answers where no rule does: a 404, or the home page.
+def answer_unknown_path(visit: Visit, hints: PathHints, *, call: Call | None = None, report: Json = None) -> Response:
+    """Return the answer where no rule does: a 404, or the home page.
 
     `report` tells which rules came near to answering `call`, if any were asked.
     """
     request = visit.request
     if request.path == "/" and request.method in ("GET", "HEAD"):
-        visit.journal.forget(visit.row)  # a look at the server is no call
+        visit.journal.forget(visit.row)  # a look at the server does not count as a call
         return Response(HOME, render_home(request, visit.settings, visit.engine.servers), call)
     details = {"nearest": hints.nearest, "rule": suggest_rule(request, visit.dialect), "report": report}
-    told = {} if hints.mistake else {name: detail for name, detail in details.items() if detail}
-    reply: Reply = visit.dialect.fail(request, Failure("route_not_found", hints.mistake, details=told), call)
+    known = {} if hints.mistake else {name: detail for name, detail in details.items() if detail}
+    reply: Reply = visit.dialect.fail(request, Failure("route_not_found", hints.mistake, details=known), call)
     return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)

@@ -42,7 +42,7 @@ def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
             return None
         return f"no {', '.join(sorted(map(str, operations)))} accepts {_join_names(methods)}; add a path"
     reasons = [
-        _explain_unreachable_path(path, rule, methods, _list_endpoints(dialect))
+        _explain_unreachable_path(path, rule, methods=methods, known=_list_endpoints(dialect))
         for path in _find_stated_paths(rule.spec.get("when"))
     ]
     return reasons[0] if reasons and all(reasons) else None
@@ -57,7 +57,7 @@ def _explain_no_socket(rule: Rule) -> str | None:
 
 
 def _find_stated_paths(when: Json) -> Sequence[str]:
-    """Return the paths, often with wildcards, of which a request must have one; none if that is not obvious."""
+    """Return the paths, often with wildcards, that a `when` allows; none if it does not list them plainly."""
     value = when.get("path") if isinstance(when, Mapping) else None
     if isinstance(value, Mapping) and len(value) == 1:
         value = value.get("equals") or value.get("glob") or value.get("in")
@@ -66,7 +66,7 @@ def _find_stated_paths(when: Json) -> Sequence[str]:
 
 
 def _explain_unreachable_path(
-    path: str, rule: Rule, methods: frozenset[Json] | None, known: Sequence[Endpoint]
+    path: str, rule: Rule, *, methods: frozenset[Json] | None, known: Sequence[Endpoint]
 ) -> str | None:
     start, *rest = path.split("*")
     if start and not start.startswith("/"):

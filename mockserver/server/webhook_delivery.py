@@ -1,4 +1,4 @@
-"""Webhooks: what has happened to batches, jobs and background responses is sent to the URL that the settings name.
+"""Sends webhooks to the URL of the settings: events of batches, jobs and background responses.
 
 They are signed as Standard Webhooks (https://www.standardwebhooks.com), which `client.webhooks.unwrap` verifies. The
 time of the signature is true, as clients refuse an old one; everything else follows from the seed.
@@ -25,18 +25,18 @@ MAX_READ = 100_000  # bytes of its answer that are kept
 _sending = set[asyncio.Task[None]]()  # nobody else refers to them
 
 
-def send_events(live: Live, journal: Journal, events: Sequence[WebhookEvent], namespace: str) -> None:
+def send_events(events: Sequence[WebhookEvent], live: Live, *, journal: Journal, namespace: str) -> None:
     """Send events one after another, once the answer has left that they are about; each is tried once."""
-    task = asyncio.get_running_loop().create_task(_send_all(live, journal, events, namespace))
+    task = asyncio.get_running_loop().create_task(_send_all(events, live, journal=journal, namespace=namespace))
     _sending.add(task)
     task.add_done_callback(_sending.discard)
 
 
-async def _send_all(live: Live, journal: Journal, events: Sequence[WebhookEvent], namespace: str) -> None:
+async def _send_all(events: Sequence[WebhookEvent], live: Live, *, journal: Journal, namespace: str) -> None:
     for event in events:
         url = live.settings.webhook_url or ""
         body = write_event(event)
-        headers = sign(event.id, int(wall()), body, live.settings.webhook_secret)
+        headers = sign(event.id, body, time=int(wall()), secret=live.settings.webhook_secret)
         fields = [(name.encode(), value.encode()) for name, value in headers.items()]
         request = HttpRequest("POST", url, headers=fields, body=body, namespace=namespace)
         row = journal.open(request, event.dialect, operation="webhook")
@@ -47,7 +47,7 @@ async def _send_all(live: Live, journal: Journal, events: Sequence[WebhookEvent]
 
 
 async def _send(request: HttpRequest, row: Row, event: WebhookEvent) -> str:
-    """Send an event, and note in the journal what it got; return what went wrong."""
+    """Send an event, and note the answer in its row; return what went wrong, or nothing."""
     from httpx2 import AsyncClient
 
     url = request.path
@@ -70,7 +70,7 @@ def write_event(event: WebhookEvent) -> bytes:
     return msgspec.json.encode(body)
 
 
-def sign(name: str, time: int, body: bytes, secret: str) -> dict[str, str]:
+def sign(name: str, body: bytes, *, time: int, secret: str) -> dict[str, str]:
     """Return the headers of a webhook: its id, the time in seconds, and the signature of both with the body."""
     key = b64decode(secret.removeprefix(PREFIX))
     signature = hmac.digest(key, b"%b.%d.%b" % (name.encode(), time, body), "sha256")

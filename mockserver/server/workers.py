@@ -30,7 +30,7 @@ from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker
 from mockserver.server.recording.player import Player
 from mockserver.server.run import COLLECT, DRAIN, GRACE, configure_uvicorn, watch_sources
-from mockserver.server.shared_state import check_state, share
+from mockserver.server.shared_state import check_state, join_fleet
 from mockserver.server.sources import Sources, find_cassettes
 from mockserver.state.in_memory import MemoryCounters
 
@@ -52,7 +52,7 @@ def check_stateless(workers: int, settings: Settings, engine: Engine) -> None:
 
 
 def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
-    """Yield what counts or is kept, with its place."""
+    """Yield each setting, rule and cassette by which something counts or is kept."""
     for rule in engine.rules:
         if names := rule.order_dependence:
             yield f"{rule.where}{rule.quoted_name} has {', '.join(names)}"
@@ -126,7 +126,7 @@ def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
     """Return what one worker runs with. Without shared state it keeps no answers. Raises MockserverError."""
     live = start(sources)
     if live.settings.state != "memory":
-        share(live)
+        join_fleet(live)
     else:
         live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
         live.reloading.check = partial(check_stateless, worker.count)
@@ -152,7 +152,7 @@ class _Supervisor(Multiprocess):
         super().__init__(config, sockets)
         config.next_number = self._next_number
         self._replaced = count(1)  # by SIGHUP, one after another
-        self._said = ""
+        self._logged = ""  # the latest message, which is not repeated
 
     def _next_number(self) -> int:
         dead = (at for at, each in enumerate(self.processes, 1) if each.exitcode is not None)
@@ -175,6 +175,7 @@ class _Supervisor(Multiprocess):
             self.config.timeout_worker_healthcheck = _SILENT
 
     def _compiles(self, what: str) -> bool:
+        """Return whether the sources have no mistakes; else log that `what`, such as `workers are not`, replaced."""
         try:
             settings, engine = compose(self.config.sources, MemoryCounters())
             if settings.state == "memory":
@@ -182,12 +183,12 @@ class _Supervisor(Multiprocess):
             else:
                 check_state(settings.state)
         except MockserverError as error:
-            said = f"{what} replaced: {error.mistakes[0]}"
-            if said != self._said:
-                log.error("%s", said)  # a mistake of the user
-            self._said = said
+            message = f"{what} replaced: {error.mistakes[0]}"
+            if message != self._logged:
+                log.error("%s", message)  # a mistake of the user
+            self._logged = message
             return False
-        self._said = ""
+        self._logged = ""
         return True
 
     def terminate_all(self) -> None:

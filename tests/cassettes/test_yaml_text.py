@@ -12,7 +12,7 @@ def test_scalars_stay_as_they_are_written() -> None:
     assert [(key, inner.spot) for key, inner in node.value.items()] == [("a", (0, 3)), ("b", (1, 5))]
     assert (node.value["a"].value, node.value["a"].bare) == ("1.50", True)
     assert [(item.value, item.bare) for item in node.value["b"].value] == [("yes", False), ("yes", True), ("~", True)]
-    assert [node.key_spot(key) for key in "ab"] == [(0, 0), (1, 0)]
+    assert [node.find_key_spot(key) for key in "ab"] == [(0, 0), (1, 0)]
 
 
 @pytest.mark.parametrize("text", ["", "# only this\n", "---\n", "---\n# a\n...\n"])

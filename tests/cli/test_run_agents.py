@@ -126,7 +126,7 @@ def test_made_up_answers_are_refused_unless_allowed(folder: Path, where: str) ->
     refused = program.run("run", "--for", "codex", *flags, "-r", folder / "rules.yaml", "--", "codex")
     assert (refused.code, refused.err) == (
         2,
-        "mockserver: a coding agent does what the model says, and with unmatched: generate that is made up; remove the"
+        "mockserver: with unmatched: generate, answers are made up, and a coding agent acts on them; remove the"
         " setting, or allow it with --let-it-run\n",
     )
     allowed = run(folder, "--for", "claude-code", "--let-it-run", *flags, "--", sys.executable, "-c", ASK, "other")

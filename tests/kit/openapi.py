@@ -37,8 +37,8 @@ from mockserver.server.control import (
     state,
     trials,
 )
+from mockserver.server.control.fleet import View
 from mockserver.server.control.requests import ControlRequest
-from mockserver.server.control.sharing import View
 from tests.kit import control_types as types
 from tests.kit.control_types import Json, Maybe, Part, about
 

@@ -19,10 +19,10 @@ from mockserver.server.explain import (
     RequestFile,
     explain_call,
     find_path,
+    find_target,
     find_usual_path,
     is_unmatched,
     make_usual_request,
-    reach,
     read_request,
 )
 from mockserver.server.routes import find_routes
@@ -159,7 +159,7 @@ def test_mistakes(server: ControlledServer, content: object, status: int, error:
 
 
 def call_of(text: str) -> Call:
-    return reach(RequestFile(CHAT, body(text, "m")), find_routes("openai")).call(Settings())
+    return find_target(RequestFile(CHAT, body(text, "m")), find_routes("openai")).parse_call(Settings())
 
 
 def explained(server: Local, call: Call) -> Explanation:
@@ -170,7 +170,7 @@ def test_a_conversation_is_explained_as_a_whole() -> None:
     server = local("rules: [{name: second, when: {turn: 1}, then: {text: again}}, {then: {text: once}}]")
     first = server.ask("/v1/responses", {"model": "m", "input": "a"}).json
     more = RequestFile("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
-    assert explained(server, reach(more, find_routes("openai")).call(Settings())).source.endswith("second")
+    assert explained(server, find_target(more, find_routes("openai")).parse_call(Settings())).source.endswith("second")
     assert asyncio.run(server.live.engine.memory.store.count("default")) == 1
 
 
@@ -178,9 +178,12 @@ def test_a_kept_conversation_is_explained_as_a_whole() -> None:
     server = local("rules: [{name: second, when: {turn: 1}, then: {text: again}}, {then: {text: once}}]")
     made = server.ask("/v1/conversations", {"items": [{"role": "assistant", "content": "a"}]}).json
     more = RequestFile("/v1/responses", {"model": "m", "input": "b", "conversation": made["id"]})
-    assert explained(server, reach(more, find_routes("openai")).call(Settings())).source.endswith("second")
+    assert explained(server, find_target(more, find_routes("openai")).parse_call(Settings())).source.endswith("second")
     strict = local("rules: [{then: {text: once}}]", unmatched="error")
-    assert "Conversation with id" in explained(strict, reach(more, find_routes("openai")).call(Settings())).text
+    assert (
+        "Conversation with id"
+        in explained(strict, find_target(more, find_routes("openai")).parse_call(Settings())).text
+    )
 
 
 def test_refusals_failures_and_faults() -> None:
@@ -250,7 +253,7 @@ def test_a_file_is_a_body_or_a_whole_request(text: str, described: RequestFile) 
 
 def test_a_described_request_reaches_its_operation() -> None:
     described = RequestFile(find_usual_path("azure"), body("x"), headers={"Api-Key": "k"}, namespace="mine")
-    reached = reach(described, find_routes("openai"))
-    assert (reached.endpoint.dialect.name, reached.operation.name) == ("azure", "chat")
-    assert (reached.http.find_header("api-key"), reached.http.namespace) == ("k", "mine")
-    assert reach(RequestFile(CHAT, b"{ }"), find_routes("openai")).http.body == b"{ }"
+    target = find_target(described, find_routes("openai"))
+    assert (target.endpoint.dialect.name, target.operation.name) == ("azure", "chat")
+    assert (target.http.find_header("api-key"), target.http.namespace) == ("k", "mine")
+    assert find_target(RequestFile(CHAT, b"{ }"), find_routes("openai")).http.body == b"{ }"

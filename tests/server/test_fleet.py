@@ -18,7 +18,7 @@ import redis
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.server.compose import start
 from mockserver.server.run import Running
-from mockserver.server.shared_state import share
+from mockserver.server.shared_state import join_fleet
 from mockserver.server.sources import Sources
 from tests.determinism.requests import GOLDEN, ask_there, requests, rules
 from tests.kit.episodes import chat
@@ -283,7 +283,7 @@ def test_golden_answers_through_three_workers(shared: RedisServer, tmp_path: Pat
 def test_what_counts_nothing_makes_no_round_trip(shared: RedisServer, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text(RULES)
     live = start(Sources((tmp_path / "rules.yaml",), {"port": 0, "state": shared.url}, {}))
-    share(live)
+    join_fleet(live)
     assert live.fleet is not None
     with Running(live) as running:
         served = object.__new__(Served)

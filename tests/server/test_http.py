@@ -141,7 +141,7 @@ class Reader:
         head = part.head
         if part.is_first:
             self.heads.append(head)
-        self.heard.append((part.is_first, head.scope(), head.keep_alive, head.expects, part.body, part.is_last))
+        self.heard.append((part.is_first, head.make_scope(), head.keep_alive, head.expects, part.body, part.is_last))
 
 
 def test_blanks_around_a_value_are_no_part_of_it() -> None:

@@ -16,7 +16,7 @@ from openai import APIStatusError, OpenAI
 from mockserver.core.seed import monotonic
 from mockserver.server.compose import start
 from mockserver.server.run import Running
-from mockserver.server.shared_state import make_codec, share
+from mockserver.server.shared_state import join_fleet, make_codec
 from mockserver.server.sources import Sources
 from mockserver.state.redis import stores
 from mockserver.state.redis.client import Script
@@ -69,7 +69,7 @@ def served(redis: RedisServer, tmp_path: Path, rules: Rules = (), **settings: An
     file.write_text(json.dumps({"rules": list(rules)}))
     sources = Sources((file,), {"state": redis.url, "port": 0, **settings}, {})
     live = start(sources)
-    share(live)
+    join_fleet(live)
     with Running(live, sources) as running:
         one = Served(running)
         with one.client:

@@ -5,7 +5,6 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_plus
 
 from msgspec import Struct
@@ -18,10 +17,6 @@ from mockserver.cassettes.redaction.stated_servers import (
     may_name_servers,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 Fields = tuple[tuple[bytes, bytes], ...]
 MIN_ENVIRONMENT_SECRET = 6  # letters
 
@@ -33,13 +28,14 @@ def mask(value: str) -> str:
 
 
 def find_environment_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the credentials of an environment, by the names of its variables."""
     return tuple(
         value for name, value in environ.items() if len(value) >= MIN_ENVIRONMENT_SECRET and _VARIABLE.search(name)
     )
 
 
 def find_credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Iterator[str]:
-    """Yield the credentials of a request, however short; may repeat some."""
+    """Yield the credentials of a request, however short, some perhaps twice."""
     yield from _find_in_headers(headers)
     found = list[str]()
 
@@ -52,12 +48,12 @@ def find_credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> 
     fields.redact_body(body)
     for value in found:
         yield value
-        if said := _SAID.fullmatch(value):
-            yield said[1]
+        if found_scheme := _AFTER_SCHEME.fullmatch(value):
+            yield found_scheme[1]
 
 
 class CredentialFields(Struct, frozen=True):
-    """Replaces what headers, parameters and fields with the names of credentials hold, however short it is."""
+    """Replaces the values of headers, parameters and fields with the names of credentials, however short they are."""
 
     instead: Callable[[str], str] = mask
 
@@ -66,6 +62,7 @@ class CredentialFields(Struct, frozen=True):
         return tuple((name, self._redact_header(name, value)) for name, value in headers)
 
     def redact_body(self, body: bytes) -> bytes:
+        """Return a body, JSON or a form, without credentials."""
         servers = find_server_members(body) if may_name_servers(body) else None  # before any value changes
         if _ENDING.search(body):
             body = _FIELD.sub(self._redact_field, body)
@@ -89,10 +86,11 @@ class CredentialFields(Struct, frozen=True):
         return value.strip()[: -len(parts[0])] + self._redact_plain(parts[0]) if parts and parts[0] else value
 
     def redact_query(self, query: bytes) -> bytes:
+        """Return a query without credentials."""
         return b"&".join(map(self._redact_pair, query.split(b"&"))) if b"=" in query else query
 
     def redact_url(self, url: str) -> str:
-        """Return an address without a password, and without what its path and parameters hold of keys."""
+        """Return an address without a password, and without keys in its path and its parameters."""
         whole, mark, fragment = url.partition("#")
         place, question, query = whole.partition("?")
         place = _USER.sub(lambda found: found[1] + self.instead(unquote(found[2])), place, count=1)
@@ -216,7 +214,7 @@ _PAGE_TOKEN = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = re.compile(r"[A-Za-z0-9_-]{0,4}")
-_SAID = re.compile(r"(?:bearer|basic|token|apikey) +(.+)", re.IGNORECASE | re.DOTALL)
+_AFTER_SCHEME = re.compile(r"(?:bearer|basic|token|apikey) +(.+)", re.IGNORECASE | re.DOTALL)
 # The end of such a name, the quickest check first, as most bodies have none.
 _ENDING = re.compile(
     rb'"(?<=[yntdl]")(?:(?<=key")|(?<=token")|(?<=secret")|(?<=password")|(?<=passwd")|(?<=credential")'

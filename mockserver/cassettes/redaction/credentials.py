@@ -1,4 +1,4 @@
-"""Known credentials, found and replaced wherever else they occur, however they are written there."""
+"""Finds and replaces known credentials wherever they occur, however they are written there."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ MAX_CACHED = 4_000  # letters of values whose finder is kept
 
 
 def is_distinctive(value: str) -> bool:
-    """Return whether to replace a value everywhere; a short or plain one, such as `ollama`, only in its field."""
+    """Return whether to replace a value everywhere, not only in its field, as a short or plain one such as `ollama`."""
     if PLACEHOLDER in value or value in PLACEHOLDER:
         return False
     return len(value) >= (MIN_PLAIN if value.isalpha() or value.isdigit() else MIN_MIXED)
@@ -36,6 +36,7 @@ def use_placeholder(_: str) -> str:
 
 
 def make_credentials(values: Iterable[str], instead: Callable[[str], str] = use_placeholder) -> "Credentials":
+    """Return those of the values that are distinctive; `instead` gives the text that replaces each."""
     found = tuple(dict.fromkeys(filter(is_distinctive, values)))
     return (_cached if sum(map(len, found)) <= MAX_CACHED else Credentials)(found, instead)
 
@@ -50,7 +51,7 @@ class Credentials(Struct, frozen=True, dict=True):
 
     @property
     def are_too_many(self) -> bool:
-        """Whether only the first of them are looked for, as there are so many."""
+        """Whether there are too many to look for all of them: then only the first ones are found."""
         return sum(map(len, self.values)) > MAX_LETTERS
 
     def are_in(self, data: bytes) -> bool:
@@ -77,6 +78,7 @@ class Credentials(Struct, frozen=True, dict=True):
         return b"".join((*pieces, data[reached:]))
 
     def redact_text(self, text: str) -> str:
+        """Return a text without any of them."""
         if not self.values:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -97,7 +99,7 @@ class Credentials(Struct, frozen=True, dict=True):
             before = _count_letters(data[reached:start])
             within = _count_letters(data[start:end])
             edits.append(Edit(letters + before, letters + before + within, instead))
-            letters = letters + before + within
+            letters += before + within
             reached = end
         return edits
 
@@ -131,24 +133,29 @@ class Credentials(Struct, frozen=True, dict=True):
 
 
 class _CredentialPattern(Struct, frozen=True):
-    """The replacement of a value; `exact`: its only forms, if case matters."""
+    """The replacement of a form of a value. If case matters, `exact` has the spellings that count."""
 
     instead: str
     exact: tuple[bytes, ...] = ()
 
     def matches(self, data: bytes) -> bool:
+        """Return whether these bytes, found whatever their case, are the value."""
         return not self.exact or data in self.exact
 
 
 class _Finder(Struct, frozen=True):
+    """Finds forms of values in bytes, by an automaton of them in lower case; `patterns` has what each stands for."""
+
     automaton: "BytesAhoCorasick"
     patterns: tuple[_CredentialPattern, ...]
 
     def find(self, small: bytes) -> Sequence[tuple[int, int, int]]:
+        """Return the number of each pattern found in bytes in lower case, and where it begins and ends."""
         found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(small)
         return found
 
     def find_edits(self, view: "View") -> Iterator[Edit]:
+        """Yield the edits that replace what is found in a view, by its places in the text that it shows."""
         data = view.data
         reached = 0
         for number, start, end in self.find(data.lower()):
@@ -156,7 +163,7 @@ class _Finder(Struct, frozen=True):
             if end <= reached or not pattern.matches(data[start:end]):
                 continue
             if pattern.exact:
-                start, end = _extend_run(data, start, end, min(start, reached))
+                start, end = _extend_run(data, start, end, reached=min(start, reached))
             reached = end
             yield Edit(*view.find_span(start, end), pattern.instead)
 
@@ -170,7 +177,7 @@ def _make_finder(patterns: Mapping[bytes, _CredentialPattern]) -> _Finder:
     return _Finder(automaton, tuple(patterns.values()))
 
 
-def _extend_run(data: bytes, start: int, end: int, reached: int) -> tuple[int, int]:
+def _extend_run(data: bytes, start: int, end: int, *, reached: int) -> tuple[int, int]:
     """Return the whole run of base64 around a piece of it, without the letters of an escape."""
     first = reached + len(data[reached:start].rstrip(_LETTERS))
     escape = _ESCAPE.match(data, first - 1, start) if first else None

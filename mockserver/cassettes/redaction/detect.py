@@ -29,7 +29,7 @@ from mockserver.core.json import try_parse
 
 
 def is_jwt(text: str) -> bool:
-    """Return whether it begins with the header of a JWT, and is not the one of all tutorials."""
+    """Return whether a text begins with the header of a JWT, and is not the one of all tutorials."""
     head, _, rest = text.partition(".")
     try:
         header = json.loads(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
@@ -58,9 +58,9 @@ _ESCAPE = re.compile(rb"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})\Z")
 class Detector(Struct, frozen=True):
     """A kind of secret, with an example.
 
-    `needles`: each secret has one of these, `back` letters from its start; lower case if the pattern ignores case.
-    `begins`: whether a secret may begin at a place. The value is the pattern's first group, or all of it. `check`
-    tells real ones from examples.
+    Each secret has one of the `needles`, `back` letters from its start; they are in lower case if the pattern ignores
+    case. `begins` tells whether a secret may begin at a place of some data. The value is the pattern's first group, or
+    all of it; `check` tells real ones from examples.
     """
 
     name: str
@@ -87,11 +87,16 @@ class Detector(Struct, frozen=True):
 
 
 def _detect_key(name: str, needle: str, rest: str, example: str) -> Detector:
+    """Return the detector of a key that begins with a needle, and goes on as the pattern `rest`.
+
+    The rows of DETECTORS have these four in columns.
+    """
     pattern = re.escape(needle) + rest + r"(?![A-Za-z0-9])"
-    return Detector(name, (needle.encode(),), re.compile(pattern.encode()), example)
+    return Detector(name, (needle.encode(),), pattern=re.compile(pattern.encode()), example=example)
 
 
 def _detect_letters(name: str, needle: str, rest: str, example: str) -> Detector:
+    """Return the detector of a key that may consist of letters alone."""
     return replace(_detect_key(name, needle, rest, example), check=is_token)
 
 
@@ -157,9 +162,9 @@ DETECTORS = (
     Detector(
         "Azure key",
         (b"JQQJ99",),
-        re.compile(rb"[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}(?![A-Za-z0-9])"),
-        "3hTq8Vn2Zk6Xb1Wm9Rc4Yd7Lf5Gs0Pj3Qv8Nt2Kz6Bx1Mw9Cr4DyJQQJ99ALACYeBjFXJ3w3AAABACOGq7Tz",
-        is_token,
+        pattern=re.compile(rb"[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}(?![A-Za-z0-9])"),
+        example="3hTq8Vn2Zk6Xb1Wm9Rc4Yd7Lf5Gs0Pj3Qv8Nt2Kz6Bx1Mw9Cr4DyJQQJ99ALACYeBjFXJ3w3AAABACOGq7Tz",
+        check=is_token,
         back=52,
     ),
     _detect_key("Google key", "AIza", r"[\w-]{35}", "AIzaSyD9x2Kq7Lm4Nv8Rb1Tz6Wc3Yf5Gh0JpQsU"),
@@ -218,40 +223,40 @@ DETECTORS = (
     Detector(
         "JWT",
         (b"eyJ",),
-        re.compile(rb"eyJ[\w-]{8,}+(?:\.[\w-]*+){1,3}\.[\w-]{8,}+"),
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSIsIm4iOjd9.k3Vn8Zq1Xb6Wm9Rc4Yd7Lf5Gs0Pj2Tt",
-        is_jwt,
+        pattern=re.compile(rb"eyJ[\w-]{8,}+(?:\.[\w-]*+){1,3}\.[\w-]{8,}+"),
+        example="eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSIsIm4iOjd9.k3Vn8Zq1Xb6Wm9Rc4Yd7Lf5Gs0Pj2Tt",
+        check=is_jwt,
     ),
     Detector(
         "private key",
         (b"-----BEGIN ",),
-        re.compile(_PEM),
-        "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ",
-        is_token,
-        _is_anywhere,
+        pattern=re.compile(_PEM),
+        example="-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ",
+        check=is_token,
+        begins=_is_anywhere,
     ),
     Detector(
         "password in a URL",
         (b"://", b":\\/\\/"),
-        re.compile(_SLASHES),
-        "postgres://me:8fK2qLmN0p@db/x",
-        is_password,
-        _is_anywhere,
+        pattern=re.compile(_SLASHES),
+        example="postgres://me:8fK2qLmN0p@db/x",
+        check=is_password,
+        begins=_is_anywhere,
     ),
     Detector(
         "value after a word such as key or token",
         _CUES,
-        _make_cue_pattern(_CUES, _BETWEEN, rb"[\w+/=.~-]{16,}+"),
-        "api key: 8fK2qLmN0pR4sT6vX9zB",
+        pattern=_make_cue_pattern(_CUES, _BETWEEN, rb"[\w+/=.~-]{16,}+"),
+        example="api key: 8fK2qLmN0pR4sT6vX9zB",
         begins=_is_announced,
     ),
     Detector(
         "value after a word such as password",
         _CUES[2:6],
-        _make_cue_pattern(_CUES[2:6], _STATED, rb"[^\s\"'\\<>,;&]{10,100}+"),
-        'password = "q8!fK2#Lm0pR"',
-        is_password,
-        _is_anywhere,
+        pattern=_make_cue_pattern(_CUES[2:6], _STATED, rb"[^\s\"'\\<>,;&]{10,100}+"),
+        example='password = "q8!fK2#Lm0pR"',
+        check=is_password,
+        begins=_is_anywhere,
     ),
 )
 
@@ -262,7 +267,7 @@ MIN_DIGITS = 8  # the fewest that a number must have
 
 
 class AllowedSecrets(Struct, frozen=True):
-    """What the setting allow_secrets allows: patterns with `*` as wildcard, and prefixes of SHA-256 hashes."""
+    """The values that the setting allow_secrets allows: by patterns with `*`, or by prefixes of their SHA-256."""
 
     hashes: tuple[str, ...] = ()
     patterns: tuple[re.Pattern[str], ...] = ()
@@ -286,7 +291,7 @@ def parse_allowed(entries: tuple[str, ...]) -> AllowedSecrets:
 
 
 def make_entry(value: str) -> str:
-    """Return the entry of allow_secrets for a value, which does not reveal it."""
+    """Return an entry for allow_secrets that allows a value and does not reveal it."""
     return HASH + _hash(value)[:SHOWN]
 
 
@@ -304,11 +309,11 @@ def _make_pattern(entry: str) -> re.Pattern[str]:
     return re.compile(first + "".join(f"(?>.*?{piece})" for piece in inner) + f".*{last}", re.DOTALL)
 
 
-MAX_LEAKS = 20  # at most so many are reported of one episode
+MAX_LEAKS = 20  # that are reported of one episode
 
 
 class Leak(Struct, frozen=True):
-    """What looks like a secret: its kind and place, its masked text, and the setting that allows it."""
+    """A text that looks like a secret: its kind and place, the text masked, and the setting that allows it."""
 
     kind: str
     where: str
@@ -320,15 +325,12 @@ class Leak(Struct, frozen=True):
 
 
 def find_leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...]:
-    """Return what looks like a secret, each value once; `allow` is the setting allow_secrets.
-
-    Raises ConfigError for it.
-    """
+    """Return the texts that look like secrets, each once. Raises ConfigError for `allow`, the setting allow_secrets."""
     return tuple(islice(_find_leaks(episode, parse_allowed(allow)), MAX_LEAKS))
 
 
 class _Surface(NamedTuple):
-    """Bytes to search; `locate` names the place of a value in them, which are without needless escapes then."""
+    """Bytes to search. `locate` names the place of a value in them, once needless escapes are removed."""
 
     data: bytes
     locate: Callable[[bytes, bytes], str]
@@ -374,10 +376,10 @@ def _list_surfaces(episode: Episode) -> Iterator[_Surface]:
 
 
 def _show_message(frame: bytes) -> bytes:
-    """Return an event; of a message of Amazon's event streams what it says, which may be in base64."""
-    if not is_prelude(frame) or (said := join_data(frame)) is None:
+    """Return an event; of a message of Amazon's event streams its text, which may be in base64 there."""
+    if not is_prelude(frame) or (data := join_data(frame)) is None:
         return frame
-    return write_event(Frame(said.encode("utf-8", "surrogateescape")))
+    return write_event(Frame(data.encode("utf-8", "surrogateescape")))
 
 
 def _list_joined(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:

@@ -1,4 +1,4 @@
-"""Edit the values of JSON texts, also texts that are split across events."""
+"""Edits the values of JSON texts, also texts that are split across events."""
 
 import json
 import re
@@ -137,7 +137,8 @@ class JoinedText(Struct, frozen=True):
 
     def apply(self, edits: Sequence[Edit]) -> Iterator[Fragment]:
         """Yield the pieces that edits of the whole text change, in order; replacements go to the first piece."""
-        start = first = 0
+        start = 0
+        first = 0
         for piece in self.pieces:
             end = start + len(piece.text)
             while first < len(edits) and edits[first].end <= start:
@@ -161,8 +162,8 @@ def join_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
         if data and data[0] not in '{["':  # no JSON, or a number: the events may be one text
             found.setdefault((), []).append(Fragment(number, (), data))
         outer = tuple(str(value.get(name)) for name in _EVENT_IDENTITY) if isinstance(value, Mapping) else ()
-        for joined, path, text in _list_texts(value):
-            found.setdefault((*outer, *joined), []).append(Fragment(number, path, text))
+        for piece in _list_pieces(value):
+            found.setdefault((*outer, *piece.joined), []).append(Fragment(number, piece.path, piece.text))
     return tuple(JoinedText(tuple(pieces)) for pieces in found.values() if len(pieces) > 1)
 
 
@@ -208,13 +209,21 @@ def _find_value(tree: Any, path: Sequence[Key]) -> Any:
     return tree
 
 
-def _list_texts(value: Json) -> Iterator[tuple[Path, Path, str]]:
-    """Yield each piece of a text in an event: which text it belongs to, its path and itself."""
+class _Piece(NamedTuple):
+    """A piece of a text in an event: its path there, and `joined`, which is equal for all pieces of one text."""
+
+    joined: Path
+    path: Path
+    text: str
+
+
+def _list_pieces(value: Json) -> Iterator[_Piece]:
+    """Yield each piece of a text in an event."""
     waiting: list[tuple[Path, Path, Json]] = [((), (), value)]
     while waiting:
         joined, path, inner = waiting.pop()
         if isinstance(inner, str) and _is_piece(path):
-            yield joined, path, inner
+            yield _Piece(joined, path, inner)
         elif isinstance(inner, Mapping):
             waiting += [((*joined, key), (*path, key), each) for key, each in reversed(tuple(inner.items()))]
         elif isinstance(inner, list):

@@ -1,4 +1,4 @@
-"""Redact recordings by header names, credentials and the user's rules."""
+"""Redacts recordings by header names, credentials and the user's rules."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, lru_cache
@@ -41,6 +41,7 @@ class HeaderPolicy(Struct, frozen=True):
         return tuple((name, value) for name, value in small if self.keeps(name) or (name in more and name not in NEVER))
 
     def keeps(self, name: str) -> bool:
+        """Return whether a header is kept, by its name in lower case."""
         if name in self.names:
             return True
         return name.startswith(self.prefixes) and name not in NEVER | ACCOUNT and not is_secret_header(name)
@@ -133,9 +134,9 @@ _DONE = "[DONE]"  # the end of a stream has no content
 
 
 class Redactor(Struct, frozen=True, dict=True):
-    """Redacts by the user's rules, the environment's secrets (`known`), and what the user allows.
+    """Redacts by the user's rules and the secrets that are `known` from the environment; `allowed` values stay.
 
-    `headers`: request headers to keep besides the usual ones, because they are compared.
+    `headers` are request headers to keep besides the usual ones, because they are compared.
     """
 
     scrubs: tuple[Scrub, ...] = ()
@@ -146,20 +147,20 @@ class Redactor(Struct, frozen=True, dict=True):
     __repr__, __rich_repr__ = make_reprs("known")
 
     def may_change(self, http: HttpRequest) -> bool:
-        """Return whether `redact_request` may change a live request: of most it is quickly said that it does not."""
+        """Return whether `redact_request` may change a live request. For most requests the answer is a quick no."""
         if self.scrubs or self._compares_credentials or http.query or has_credential_fields(http.body):
             return True
         secret: list[tuple[bytes, bytes]] = []
-        said = [http.path.encode("utf-8", "surrogateescape"), http.body]
+        others = [http.path.encode("utf-8", "surrogateescape"), http.body]
         for field in http.headers:
             if is_secret_field(field[0]):
                 secret.append(field)
             else:
-                said.append(field[1])
-        return self._hidden_by(tuple(secret)).are_in(b"\n".join(said))
+                others.append(field[1])
+        return self._find_hidden(tuple(secret)).are_in(b"\n".join(others))
 
     def redact_request(self, sent: Sent) -> Sent:
-        """Return a live request as it would be recorded, but with all headers; the same object if nothing changes."""
+        """Return a live request as it would be recorded, but with all headers; this one itself if nothing changes."""
         return self._redact_sent(sent, _find_header_credentials(sent), _find_field_credentials(sent))
 
     def redact_episode(self, episode: Episode) -> Episode:
@@ -207,8 +208,8 @@ class Redactor(Struct, frozen=True, dict=True):
         return any(map(is_secret_header, self._compared))
 
     @cached_property
-    def _hidden_by(self) -> Callable[[Fields], Credentials]:
-        """What is hidden where these headers hold credentials: clients send the same ones each time."""
+    def _find_hidden(self) -> Callable[[Fields], Credentials]:
+        """The function that finds the credentials of headers. It remembers them, as clients repeat their headers."""
         return lru_cache(32)(lambda fields: self._make_credentials(tuple(find_credentials(fields))))
 
     def _make_credentials(self, values: tuple[str, ...]) -> Credentials:

@@ -43,8 +43,8 @@ class RedactionRules(Struct, frozen=True, dict=True):
             return None
         changed = found.tree
         try:
-            for path, placeholder in self._paths:
-                changed = edit_path(changed, path, partial(self._replace_value, placeholder=placeholder))
+            for rule in self._paths:
+                changed = edit_path(changed, rule.path, partial(self._replace_value, placeholder=rule.placeholder))
             if self._patterns:
                 changed = map_scalars(
                     changed, partial(self._replace_by_pattern, deadline=_set_deadline(text)), keys=True
@@ -54,13 +54,14 @@ class RedactionRules(Struct, frozen=True, dict=True):
             raise CassetteError("scrub: the JSON of a body is nested too deeply") from None
 
     def redact_any(self, text: str) -> str:
+        """Redact a text that may be JSON."""
         if not self.rules:
             return text
         changed = self.redact_json(text) if text.lstrip()[:1] in ("{", "[", '"') else None
         return self.redact_text(text) if changed is None else changed
 
     def redact_body(self, body: bytes) -> bytes:
-        """Redact a body that may be JSON; return the same object if nothing changes."""
+        """Redact a body that may be JSON; return the body itself if nothing changes."""
         if not self.rules or not body:
             return body
         text = body.decode("utf-8", "surrogateescape")
@@ -75,21 +76,25 @@ class RedactionRules(Struct, frozen=True, dict=True):
         """Yield what the patterns find in a text, in order and without overlaps."""
         deadline = _set_deadline(text)
         reached = 0
-        every = [edit for rule in self._patterns for edit in self._find(*rule, text, deadline)]
+        every = [edit for pattern in self._patterns for edit in self._find(pattern, text, deadline=deadline)]
         for edit in sorted(every):
             if edit.start >= reached:
                 reached = edit.end
                 yield edit
 
     @cached_property
-    def _paths(self) -> tuple[tuple[JsonPath, str], ...]:
-        return tuple((parse_json_path(rule.path), rule.placeholder) for rule in self.rules if rule.path is not None)
+    def _paths(self) -> tuple["_PathRule", ...]:
+        return tuple(
+            _PathRule(parse_json_path(rule.path), rule.placeholder) for rule in self.rules if rule.path is not None
+        )
 
     @cached_property
-    def _patterns(self) -> tuple[tuple[Any, str], ...]:
+    def _patterns(self) -> tuple["_PatternRule", ...]:
         import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
 
-        return tuple((regex.compile(rule.regex), rule.placeholder) for rule in self.rules if rule.regex is not None)
+        return tuple(
+            _PatternRule(regex.compile(rule.regex), rule.placeholder) for rule in self.rules if rule.regex is not None
+        )
 
     @cached_property
     def _placeholders(self) -> re.Pattern[str]:
@@ -109,30 +114,45 @@ class RedactionRules(Struct, frozen=True, dict=True):
         now = self._replace(was, deadline)
         if type(was) is not Verbatim:
             return now
-        whole = now != was and any(now == placeholder for _, placeholder in self._patterns)
+        whole = now != was and any(now == rule.placeholder for rule in self._patterns)
         return _convert_placeholder(was, now) if whole else was  # a number is replaced as a whole, or not at all
 
     def _replace(self, text: str, deadline: float) -> str:
-        for pattern, placeholder in self._patterns:
-            text = apply_edits(text, list(self._find(pattern, placeholder, text, deadline)))
+        for rule in self._patterns:
+            text = apply_edits(text, list(self._find(rule, text, deadline=deadline)))
         return text
 
-    def _find(self, pattern: Any, placeholder: str, text: str, deadline: float) -> Iterator[Edit]:
-        for start, end in self._list_free(text):
+    def _find(self, rule: "_PatternRule", text: str, *, deadline: float) -> Iterator[Edit]:
+        for start, end in self._list_gaps(text):
             left = max(deadline - monotonic(), 0.001)
             try:
-                for match in pattern.finditer(text, start, end, timeout=left):
+                for match in rule.pattern.finditer(text, start, end, timeout=left):
                     if match.end() > match.start():
-                        yield Edit(match.start(), match.end(), placeholder)
+                        yield Edit(match.start(), match.end(), rule.placeholder)
             except (TimeoutError, MemoryError):  # how the library fails on some patterns
-                raise CassetteError(_explain_slowness(pattern.pattern)) from None
+                raise CassetteError(_explain_slowness(rule.pattern.pattern)) from None
 
-    def _list_free(self, text: str) -> Iterable[tuple[int, int]]:
+    def _list_gaps(self, text: str) -> Iterable[tuple[int, int]]:
+        """Yield where the parts between placeholders begin and end."""
         ends = [0]
         for match in self._placeholders.finditer(text):
             yield ends[-1], match.start()
             ends.append(match.end())
         yield ends[-1], len(text)
+
+
+class _PathRule(Struct, frozen=True):
+    """A rule for the values at a path."""
+
+    path: JsonPath
+    placeholder: str
+
+
+class _PatternRule(Struct, frozen=True):
+    """A rule for the texts that a compiled pattern finds."""
+
+    pattern: Any
+    placeholder: str
 
 
 def _set_deadline(text: str) -> float:

@@ -1,4 +1,4 @@
-"""The credentials of a request, masked in what people see of it."""
+"""Masks the credentials of a request in all that people see of it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -28,9 +28,11 @@ class Secrets(Struct, frozen=True, dict=True):
     __repr__, __rich_repr__ = make_reprs("values")
 
     def mask_text(self, text: str) -> str:
+        """Return a text without them."""
         return self._found.redact_text(text)
 
     def mask_bytes(self, data: bytes) -> bytes:
+        """Return bytes without them; these bytes themselves if none is in them."""
         return self._found.redact(data)
 
     def mask_events(self, events: Sequence[str]) -> Sequence[str]:
@@ -42,9 +44,11 @@ class Secrets(Struct, frozen=True, dict=True):
         return tuple((name, self.mask_bytes(value)) for name, value in _MASKED_FIELDS.redact_headers(headers))
 
     def mask_query(self, query: bytes) -> bytes:
+        """Return a query without them, and without the values of parameters for credentials."""
         return self.mask_bytes(_MASKED_FIELDS.redact_query(query))
 
     def mask_body(self, body: bytes) -> bytes:
+        """Return a body without them, and without the values of fields for credentials."""
         return self.mask_bytes(_MASKED_FIELDS.redact_body(body))
 
     @cached_property

@@ -1,7 +1,7 @@
-r"""How a known value may be written.
+r"""The forms in which a known value may be written.
 
-As it is, in URLs, in JSON, in hexadecimal, as a list of numbers, in base64 and in base64 of that, each with any of its
-letters escaped: `%73`, `%2573`, `\u0073`, `\\u0073`, `\x73`, `&#115;`, `&#x73;`, `&lowbar;` or `=73`.
+These are: as it is, in URLs, in JSON, in hexadecimal, as a list of numbers, in base64 and in base64 of that, each with
+any of its letters escaped: `%73`, `%2573`, `\u0073`, `\\u0073`, `\x73`, `&#115;`, `&#x73;`, `&lowbar;` or `=73`.
 """
 
 import json
@@ -10,19 +10,16 @@ from array import array
 from base64 import b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    pass
 
 MIN_BASE64 = 6  # letters of base64 that identify a value
 
 
 def list_spellings(value: str) -> Iterator[bytes]:
-    """Yield the forms of a value in which case does not matter; may repeat some."""
+    """Yield the forms of a value in which case does not matter, some perhaps twice."""
     for form in dict.fromkeys(_spell(value)):
         yield form.encode("utf-8", "surrogatepass")
         if _is_latin(form):
@@ -89,7 +86,7 @@ _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 class View(Struct, frozen=True):
-    """A text, or what it means without one layer of escapes; then the place of each escape here and in that text."""
+    """A text, or that of `outer` without one layer of escapes, with the place of each escape here and in `outer`."""
 
     data: bytes
     outer: "View | None" = None
@@ -99,7 +96,7 @@ class View(Struct, frozen=True):
     rights: Sequence[int] = ()
 
     def find_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the start and end, in the text as it was, of what is between these; no escape is split."""
+        """Return where a span of this view begins and ends in the original text; no escape is split."""
         if self.outer is None:
             return start, end
         first = bisect_right(self.starts, start) - 1
@@ -111,7 +108,7 @@ class View(Struct, frozen=True):
         return self.outer.find_span(start, end)
 
     def unescape(self, escape: "Escape") -> "View | None":
-        """Return the view without these escapes, or None if it has none."""
+        """Return a view without these escapes, or None if the text has no such escapes."""
         if escape.letter not in self.data or escape.sign.search(self.data) is None:
             return None
         made = bytearray()
@@ -134,6 +131,7 @@ class View(Struct, frozen=True):
 
 
 def has_escapes(data: bytes) -> bool:
+    """Return whether bytes may have escapes of letters."""
     for letter, search in _SIGNS:  # noqa: SIM110  # any() takes three times as long
         if letter in data and search(data):
             return True
@@ -170,7 +168,7 @@ def _read_entity(match: re.Match[bytes]) -> bytes | None:
 
 
 class Escape(NamedTuple):
-    """A kind of escapes: the letter with which each begins, a quick sign of them, and what each match means, if any."""
+    """A kind of escapes: the letter that each begins with, a quick sign of them, and what each match means."""
 
     letter: bytes
     sign: re.Pattern[bytes]
@@ -186,10 +184,10 @@ _AMPERSAND = re.compile(rb"&(?:amp;)*(#[xX]0*[2-7][0-9a-fA-F]|#0*[0-9]{2,3}|[A-Z
 _EQUALS = re.compile(rb"=(?:([2-7][0-9a-fA-F])|(?:\r|\\{1,64}r)?(?:\n|\\{1,64}n))")  # quoted-printable
 # Escapes of ASCII letters alone, as others have few forms.
 ESCAPES = (
-    Escape(b"\\", _BACKSLASH, _BACKSLASHES, _read_backslashed),
-    Escape(b"%", _PERCENT_SIGN, _PERCENT_SIGN, _read_hexadecimal),
-    Escape(b"&", _AMPERSAND, _AMPERSAND, _read_entity),
-    Escape(b"=", _EQUALS, _EQUALS, _read_hexadecimal),
+    Escape(b"\\", sign=_BACKSLASH, pattern=_BACKSLASHES, meaning=_read_backslashed),
+    Escape(b"%", sign=_PERCENT_SIGN, pattern=_PERCENT_SIGN, meaning=_read_hexadecimal),
+    Escape(b"&", sign=_AMPERSAND, pattern=_AMPERSAND, meaning=_read_entity),
+    Escape(b"=", sign=_EQUALS, pattern=_EQUALS, meaning=_read_hexadecimal),
 )
 # As numbers, which are found in bytes nine times as fast as letters.
 _SIGNS = tuple((escape.letter[0], escape.sign.search) for escape in ESCAPES)

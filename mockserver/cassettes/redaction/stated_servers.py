@@ -1,4 +1,4 @@
-"""Find what a request says of the MCP servers that the provider is to call: their addresses and headers hold keys.
+"""Finds the MCP servers that a request has the provider call: their addresses and headers hold keys.
 
 OpenAI's `mcp` tools state a `server_url` and `headers` (Responses API, MCP and connectors), Anthropic's `mcp_servers`
 a `url` (Messages API, MCP connector).
@@ -27,12 +27,12 @@ class ServerMembers(Struct, frozen=True):
 
 
 def may_name_servers(body: bytes) -> bool:
-    """Return whether a body may name MCP servers: of most it is quickly said that they do not."""
+    """Return whether a body may name MCP servers. For most bodies the answer is a quick no."""
     return b'"mcp"' in body or b'"mcp_servers"' in body
 
 
 def find_server_members(body: bytes) -> ServerMembers:
-    """Return what a body says of MCP servers, wherever it names them; nothing if it is not JSON."""
+    """Return the addresses and headers of the MCP servers that a body names; none if it is not JSON."""
     urls = set[TextMember]()
     headers = set[TextMember]()
     for place in _list_tables(try_parse(body.decode("utf-8", "surrogateescape"))):

@@ -28,7 +28,10 @@ from mockserver.server.recording.recording_policy import RecordingPolicy
 
 
 class CassetteFolder(Struct, frozen=True):
-    """The folder of cassettes that the settings name."""
+    """The cassettes of the settings' folder, by the names and paths that users type.
+
+    Unlike the `CassetteStore` of a server, it keeps nothing: commands read episodes once, and parse no calls.
+    """
 
     settings: Settings
 

@@ -165,7 +165,7 @@ _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))
 
 
-def _make_object(required: str, description: str = "", **properties: Json) -> Schema:
+def _make_object(required: str, properties: Mapping[str, Json], description: str = "") -> Schema:
     return {"type": "object", "description": description, "properties": properties, "required": required.split()}
 
 
@@ -173,11 +173,11 @@ def _make_choice(name: str, needed: Mapping[str, str], description: str, propert
     """Return the input of a tool that does one of several things: a property names it, and decides which it needs."""
     cases = [
         _make_object(
-            f"{name} {others}", **{name: {"const": choice}}, **{each: properties[each] for each in others.split()}
+            f"{name} {others}", {name: {"const": choice}, **{each: properties[each] for each in others.split()}}
         )
         for choice, others in needed.items()
     ]
-    return {**_make_object(name, description, **{name: {"type": "string", "enum": list(needed)}}), "anyOf": cases}
+    return {**_make_object(name, {name: {"type": "string", "enum": list(needed)}}, description), "anyOf": cases}
 
 
 _TEXT = {"type": "string"}
@@ -201,12 +201,12 @@ _MEMORY = {"type": "string", "pattern": r"^/memories(/[a-z0-9_.-]{1,30})?$"}  # 
 _NOTHING: Schema = {"type": "object", "properties": {}}
 # The tools of a toolset that this server calls by itself, each with its input.
 _TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
-    "computer": {"screenshot": _NOTHING, "left_click": _make_object("coordinate", coordinate=_PAIR)},
-    "browser": {"screenshot": _NOTHING, "navigate": _make_object("url", url={"type": "string", "format": "uri"})},
+    "computer": {"screenshot": _NOTHING, "left_click": _make_object("coordinate", {"coordinate": _PAIR})},
+    "browser": {"screenshot": _NOTHING, "navigate": _make_object("url", {"url": {"type": "string", "format": "uri"}})},
 }
 # The input of tools that the client runs, by family.
 _SCHEMAS: Mapping[str, Schema] = {
-    "bash": _make_object("command", "Run a command in a bash shell", command=_TEXT),
+    "bash": _make_object("command", {"command": _TEXT}, "Run a command in a bash shell"),
     "text_editor": _make_choice("command", _EDITS, "View, create, edit, fix and replace text in a file", _EDITED),
     "memory": _make_choice(
         "command",

@@ -3,6 +3,9 @@
 A condition has clauses, which are sets of keys: a call must contain one key of each. Keys are looked up in dicts (whole
 values, list elements) and in automata (pieces of text). Each condition is indexed under its rarest clause; one without
 clauses is always tried. The result is a superset.
+
+It reads a dozen predicates so that rules of any kind are indexed: of 1,000 rules on texts, patterns, models and system
+prompts, a call is left with 2 to try, which takes an eightieth of the time for all; of 16, half of it.
 """
 
 import sys

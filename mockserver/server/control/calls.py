@@ -24,6 +24,7 @@ from mockserver.core.state import StateLostError
 from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import parse_call, show_answer, show_bodies, show_detail
+from mockserver.server.control.fleet import View, ask_all
 from mockserver.server.control.media import describe_media
 from mockserver.server.control.requests import (
     ControlRequest,
@@ -33,12 +34,11 @@ from mockserver.server.control.requests import (
     parse_number,
 )
 from mockserver.server.control.rows import Digest, Rows, encode, make_digest
-from mockserver.server.control.sharing import View, ask_all
 from mockserver.server.explain import is_unmatched
 from mockserver.server.masking import find_known_secrets, find_row_secrets, mask_texts
 
 if TYPE_CHECKING:
-    from mockserver.server.fleet import Fleet
+    from mockserver.server.fleet import RedisFleet
 
 
 async def list_calls(request: ControlRequest) -> Response:
@@ -65,8 +65,8 @@ async def list_calls(request: ControlRequest) -> Response:
     return Response(content + b"\n", media_type="application/json")
 
 
-async def share_list(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
-    """Answer with the calls of all servers, by time."""
+async def list_fleet_calls(view: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
+    """List the calls of all servers, by time."""
     since = request.read_number("since")
     with suppress(StateLostError):  # then this server answers alone
         request = request if since is None else replace(request, since_at=await fleet.find_time(since))

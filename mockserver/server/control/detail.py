@@ -24,7 +24,7 @@ from mockserver.rules.load import Rule, select_answering
 from mockserver.rules.match.conditions import ConditionResult
 from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest
 from mockserver.server.control.rows import convert_to_milliseconds, read_answer
-from mockserver.server.explain import Reached, complete_call, find_place, plan_answer, show_finding
+from mockserver.server.explain import Target, complete_call, find_place, plan_answer, show_finding
 from mockserver.server.live import Live
 from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
 from mockserver.server.snapshot import parse_query
@@ -54,26 +54,27 @@ def show_bodies(row: Row) -> dict[str, Json]:
     return {"request": request, "reply": show_reply(row, secrets)}
 
 
-def find_target(row: Row, live: Live) -> Reached | None:
-    """Return the operation that a row's request reached; None if it reached none, or is not kept whole."""
+def find_row_target(row: Row, live: Live) -> Target | None:
+    """Return what a row's request reached; None if that has no operation, or the request is not kept whole."""
     place = find_place(row.path, live.routes, stubs=row.operation == OTHER)
     operation = None if place is None else choose_operation(place.endpoint, row.method)
     if place is None or operation is None or row.received > len(row.body):
         return None
     http = replace(decode_request(rebuild_request(row)), path_params=place.params)
-    return Reached(place.endpoint, operation, http)
+    return Target(place.endpoint, operation, http)
 
 
 def parse_call(row: Row, live: Live) -> Call | None:
     """Return the request of a row, parsed; None if it was refused or is not kept whole."""
-    reached = find_target(row, live)
+    target = find_row_target(row, live)
     try:
-        return None if reached is None else reached.call(live.settings)
+        return None if target is None else target.parse_call(live.settings)
     except ConfigError:
         return None
 
 
 async def show_detail(row: Row, attempt: int, live: Live) -> dict[str, Json]:
+    """Return what was asked and answered, and why, as JSON; `attempt` is the number of this try, from 1."""
     call = await on_thread(parse_call, row, live)
     shown: dict[str, Json] = {
         "asked": None,
@@ -86,14 +87,14 @@ async def show_detail(row: Row, attempt: int, live: Live) -> dict[str, Json]:
     entries = await engine.counters.list_entries(row.namespace)
     known = replace(await complete_call(engine, call, entries), attempt=attempt)
     secrets = find_row_secrets(row)
-    shown |= {"asked": _show_asked(known, secrets), **await on_thread(_explain_answer, row, known, secrets)}
+    shown |= {"asked": _show_request(known, secrets), **await on_thread(_explain_answer, row, known, secrets)}
     if row.rules and row.rules is not engine.rules and row.source != "invalid":
         now = (await plan_answer(engine, call, entries)).source
         shown |= {"now": now} if now != row.source else {}
     return shown
 
 
-def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
+def _show_request(call: Call, secrets: "Secrets") -> dict[str, Json]:
     def mask_and_cut(text: str) -> str:  # masked before it is cut, which could halve a key
         return truncate(secrets.mask_text(text), _SAID)
 
@@ -114,7 +115,7 @@ def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
     return drop_empty(shown, ("prompts", "options"))
 
 
-# How we read a request, rather than what it says.
+# They tell how a request is read here, not what it asks for.
 _UNSENT_OPTIONS = ("bare_functions", "usual_tokens", "strict_schema", "lenient_schema", "overflow")
 
 
@@ -248,6 +249,7 @@ def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json
 
 
 def show_reply(row: Row, secrets: "Secrets") -> dict[str, Json]:
+    """Return the reply as JSON: status, headers, and the body or each frame of a stream with its times."""
     cut_off = _describe_cut(sum(len(data) for _, data in row.sent), row.written)
     head = {"status": row.status or None, "headers": _merge_headers(row.reply_headers)}
     if not row.streams:

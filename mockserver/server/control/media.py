@@ -1,6 +1,6 @@
-"""Pictures and sounds in what a call asked and was answered, for a browser to show and play.
+"""Pictures and sounds in the request and the answer of a call, for a browser to show and play.
 
-Only bytes that begin like a picture or a sound are served, as what they begin like: never text, and no SVG.
+Bytes are served only if they begin like a picture or a sound, and with the media type of that: never text, and no SVG.
 """
 
 import re
@@ -38,6 +38,7 @@ class Medium(Struct, frozen=True):
     data: bytes
 
     def describe(self) -> dict[str, Json]:
+        """Return its media type, and its size in bytes."""
         return {"type": self.type, "size": len(self.data)}
 
 
@@ -50,7 +51,8 @@ async def show_medium(request: ControlRequest) -> Response:
         raise RefusedError(400, "?of= must be request or reply")
     found = await on_thread(_FINDERS[of], row)
     if at >= len(found):
-        raise RefusedError(404, f"the {of} of call {row.seq} has {len(found)} pictures and sounds; there is no {at}")
+        there = f"the {of} of call {row.seq} has {len(found)} pictures and sounds"
+        raise RefusedError(404, f"{there}; there is no number {at}: they count from 0")
     headers = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
     return Response(found[at].data, headers=headers, media_type=found[at].type)
 
@@ -61,8 +63,8 @@ def describe_media(row: Row) -> dict[str, Json]:
     return {"media": found} if any(found.values()) else {}
 
 
-def find_asked(row: Row) -> list[Medium]:
-    """Return what came with the request."""
+def find_request_media(row: Row) -> list[Medium]:
+    """Return the pictures and sounds that came with the request."""
     http = decode_request(rebuild_request(row))
     if read_media_type(http.find_header("content-type") or "") != "multipart/form-data":
         return _find_in_body(http.body, "")
@@ -70,13 +72,13 @@ def find_asked(row: Row) -> list[Medium]:
         reader = FormReader(http.find_header("content-type") or "")
         reader.write(http.body)
         parts = reader.finish().parts
-    except ValueError:  # it is no form, or is kept only in part
+    except ValueError:  # it is not a form, or is kept only in part
         return []
     return [*islice((found for part in parts for found in _recognize(part.data)), MAX_COUNT)]
 
 
-def find_answered(row: Row) -> list[Medium]:
-    """Return what was answered."""
+def find_reply_media(row: Row) -> list[Medium]:
+    """Return the pictures and sounds of the answer."""
     body = b"".join([data for _, data in row.sent])
     if row.streams and not is_prelude(body):
         return [*islice(_find_in_events([try_parse(frame.text) for frame in split_frames(row.sent)]), MAX_COUNT)]
@@ -84,7 +86,7 @@ def find_answered(row: Row) -> list[Medium]:
     return _find_in_body(body, named.get("content-type", ""))
 
 
-_FINDERS: Mapping[str, Callable[[Row], list[Medium]]] = {"request": find_asked, "reply": find_answered}
+_FINDERS: Mapping[str, Callable[[Row], list[Medium]]] = {"request": find_request_media, "reply": find_reply_media}
 
 
 def _find_in_body(body: bytes, media_type: str) -> list[Medium]:
@@ -101,42 +103,42 @@ def _find_in_events(events: Iterable[Json]) -> Iterator[Medium]:
     pieces = bytearray()
     rate = RATE
     for event in events:
-        for place, text in _walk(event, _Place()):
-            if place.kind.endswith("output_audio.delta"):
-                samples += FORMATS["audio/pcm"].decode(_decode(text))
-            elif place.kind == "speech.audio.delta":
-                pieces += _decode(text)
-            elif (stated := _SAMPLES.match(place.media_type)) is not None:
-                samples = samples + _decode(text)
+        for found in _walk(event):
+            if found.kind.endswith("output_audio.delta"):
+                samples += FORMATS["audio/pcm"].decode(_decode(found.text))
+            elif found.kind == "speech.audio.delta":
+                pieces += _decode(found.text)
+            elif (stated := _SAMPLES.match(found.media_type)) is not None:
+                samples += _decode(found.text)
                 rate = int(stated[1] or RATE)
             else:
-                yield from _recognize(_decode(text))
+                yield from _recognize(_decode(found.text))
     if samples:
         yield _make_sound(bytes(samples), rate)
     yield from _recognize(bytes(pieces))
 
 
-class _Place(Struct, frozen=True):
-    """Where a text stands: the type of the event, and the media type that is stated beside it."""
+class _LongText(Struct, frozen=True):
+    """A text that may be base64, the type of its event, and the media type that is stated beside it."""
 
-    kind: str = ""
-    media_type: str = ""
+    text: str
+    kind: str
+    media_type: str
 
 
-def _walk(value: Json, place: _Place) -> Iterator[tuple[_Place, str]]:
-    """Yield the texts in a value that may be base64."""
+def _walk(value: Json, kind: str = "", media_type: str = "") -> Iterator[_LongText]:
+    """Yield the long texts in a value."""
     if isinstance(value, str):
         if len(value) >= _SHORTEST:
-            yield place, value
+            yield _LongText(value, kind, media_type)
     elif isinstance(value, list):
         for each in value:
-            yield from _walk(each, place)
+            yield from _walk(each, kind, media_type)
     elif isinstance(value, Mapping):
-        kind = value.get("type")
+        own = value.get("type")
         stated = value.get("mimeType") or value.get("media_type")
-        here = _Place(kind if isinstance(kind, str) else place.kind, str(stated or ""))
         for each in value.values():
-            yield from _walk(each, here)
+            yield from _walk(each, own if isinstance(own, str) else kind, str(stated or ""))
 
 
 def _decode(text: str) -> bytes:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.responses import Response
 
 from mockserver.config.errors import explain_extra
+from mockserver.server.control.fleet import View, gather, list_servers
 from mockserver.server.control.requests import ControlRequest, RefusedError
-from mockserver.server.control.sharing import View, gather, list_servers
 from mockserver.state.journal import Journal
 from mockserver.state.tally import BOUNDS, Histogram, Sums, Tally
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
-    from mockserver.server.fleet import Fleet
+    from mockserver.server.fleet import RedisFleet
 
 Labels = tuple[str, ...]
 
@@ -53,8 +53,8 @@ def _label_series(text: bytes, worker: int) -> bytes:
     return re.sub(rb"(?m)^(\w+)(\{?)(.*)$", more, text)
 
 
-async def share_metrics(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
-    """Answer with every series of every server of the group once, each family with its description before it."""
+async def show_fleet_metrics(_: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
+    """Return every series of every server of the group once, each family with its description before it."""
     found = await gather(request, fleet)
     if isinstance(found, Response):
         return found

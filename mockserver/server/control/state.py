@@ -20,14 +20,14 @@ from mockserver.dialects import list_client_configs
 from mockserver.engine.counters import ATTEMPT
 from mockserver.server.client_environment import make_bare_url, make_base_url
 from mockserver.server.control.feed import show_problem
+from mockserver.server.control.fleet import View, ask_all, change, list_servers, retry
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
-from mockserver.server.control.sharing import View, ask_all, change, list_servers, retry
 from mockserver.server.live import Live
 from mockserver.server.namespaces import ALL
 from mockserver.server.reload import reload
 
 if TYPE_CHECKING:
-    from mockserver.server.fleet import Fleet
+    from mockserver.server.fleet import RedisFleet
 
 
 async def show_health(request: ControlRequest) -> Response:
@@ -68,8 +68,8 @@ def _show_readiness(request: ControlRequest) -> dict[str, Json]:
     }
 
 
-async def share_readiness(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
-    """Answer with how many servers there are, too; wait for none of them, nor for a lost state."""
+async def show_fleet_readiness(_: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
+    """Return what runs here, and how many servers there are; wait for none of them, nor for a lost state."""
     found = _show_readiness(request)
     if not request.live.is_lost:
         with suppress(StateLostError):
@@ -111,8 +111,8 @@ async def set_state(request: ControlRequest) -> Response:
     return make_json_response(await _show_namespace(namespace, live))
 
 
-async def share_set_state(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
-    """Answer with the calls and hits of all servers, as `show_state` does."""
+async def set_fleet_state(view: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
+    """Set the scenario's state at all servers, and return what `show_state` does."""
     await change(view, request, fleet)
     shown = await ask_all(join_states)(show_state, replace(request, method="GET"), fleet)
     content = json.loads(bytes(shown.body))
@@ -167,7 +167,7 @@ async def reset(request: ControlRequest) -> Response:
     return make_json_response({"reset": list(names)})
 
 
-async def share_reset(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
+async def reset_fleet(_: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
     """Reset one namespace, or every one that a server or the state knows."""
     names = set(request.namespaces)
     if request.namespace == ALL:
@@ -189,7 +189,7 @@ async def reload_files(request: ControlRequest) -> Response:
     return make_json_response({"rules": len(live.engine.rules), "at_next_start": list(waiting)})
 
 
-async def share_reload(_: View, __: ControlRequest, fleet: "Fleet") -> Response:
+async def reload_fleet(_: View, __: ControlRequest, fleet: "RedisFleet") -> Response:
     """Let all servers read their files again, and if all can, swap them in; who joins meanwhile does so later."""
     composed = await fleet.ask({"reload": "compose"})
     for slots in composed.left_out.values():
@@ -200,5 +200,5 @@ async def share_reload(_: View, __: ControlRequest, fleet: "Fleet") -> Response:
             return make_json_response({"error": words, "mistakes": mistakes}, 400)
     swap: dict[str, Json] = {"reload": "swap", "number": await fleet.member.count_reload()}
     swapped = await fleet.ask(swap, {*composed.answers, fleet.slot})
-    told: dict[str, Json] = swapped.answers.get(fleet.slot) or next(iter(swapped.answers.values()), {})
-    return make_json_response({**told, **swapped.left_out})
+    shown: dict[str, Json] = swapped.answers.get(fleet.slot) or next(iter(swapped.answers.values()), {})
+    return make_json_response({**shown, **swapped.left_out})

@@ -27,22 +27,22 @@ from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.engine.rule_set import make_rule_set
 from mockserver.rules.load import Rule, select_suited
-from mockserver.server.control.detail import find_target, parse_call, show_reply
+from mockserver.server.control.detail import find_row_target, parse_call, show_reply
 from mockserver.server.control.feed import show_mistake
+from mockserver.server.control.fleet import View, ask_owner, change
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.control.rows import convert_to_milliseconds, show_usage
 from mockserver.server.control.rules import read_rules
-from mockserver.server.control.sharing import View, ask_owner, change
 from mockserver.server.deliver import list_actions, serve
 from mockserver.server.explain import (
     Explanation,
-    Reached,
+    Target,
     copy_engine,
     explain_call,
+    find_target,
     find_usual_path,
     is_unmatched,
     plan_answer,
-    reach,
     read_content,
     show_rule,
 )
@@ -54,12 +54,14 @@ from mockserver.server.visit import Response as Answer
 from mockserver.state.journal import Journal
 
 if TYPE_CHECKING:
-    from mockserver.server.fleet import Fleet
+    from mockserver.server.fleet import RedisFleet
 
 log = logging.getLogger("mockserver")
 
 PATIENCE = 60.0  # seconds that an answer to a call which is sent again may take
-MAX_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, and how long; calls in a turn
+MAX_CALLS = 500  # that a draft is tried with
+SECONDS = 0.5  # for which it is tried
+_TURN = 20  # calls that are looked at before other requests have their turn
 
 
 async def explain_request(request: ControlRequest) -> Response:
@@ -68,10 +70,10 @@ async def explain_request(request: ControlRequest) -> Response:
     limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
     if limit is not None and (type(limit) is not int or limit < 1):
         raise RefusedError(400, '"limit" must be a whole number of at least 1')
-    reached, earlier = find_reached(content, request)
-    secrets = await on_thread(find_request_secrets, reached.http)
+    target, earlier = find_subject(content, request)
+    secrets = await on_thread(find_request_secrets, target.http)
     try:
-        call = await on_thread(reached.call, request.live.settings)
+        call = await on_thread(target.parse_call, request.live.settings)
     except ConfigError as error:
         raise RefusedError(400, secrets.mask_text(str(error.mistakes[0]))) from error
     engine = request.live.find_engine(call.http.namespace)
@@ -79,29 +81,26 @@ async def explain_request(request: ControlRequest) -> Response:
     return make_json_response(mask_texts({**earlier, **_show_explanation(explanation)}, secrets))
 
 
-async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
+async def explain_in_fleet(view: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
     """Answer at the server that has the call, if one of the journal is to be explained."""
     content = request.read_content() if b'"call"' in request.body else None
     number = content.get("call") if isinstance(content, dict) else None
     if isinstance(number, int):
-        return await ask_owner(view, request, fleet, number)
+        return await ask_owner(view, request, fleet, call=number)
     return await change(view, request, fleet)
 
 
-class Asked(NamedTuple):
-    """What a request reaches that is to be explained or tried; `earlier`: what is known of it if it was a call."""
+class Subject(NamedTuple):
+    """A request that is to be explained or tried; if it is a call of the journal, `earlier` is shown of that."""
 
-    reached: Reached
+    target: Target
     earlier: dict[str, Json]
 
 
-def find_reached(content: Json, request: ControlRequest) -> Asked:
-    """Return what a call of the journal or a described request reaches.
-
-    Raises RefusedError.
-    """
+def find_subject(content: Json, request: ControlRequest) -> Subject:
+    """Return the request that the content describes, or that of the call which it names. Raises RefusedError."""
     if isinstance(content, dict) and "call" in content:
-        return _find_earlier(content["call"], request)
+        return _find_earlier_subject(content["call"], request)
     dialect = request.live.settings.dialect
     namespace = request.one_namespace
     stubs = request.live.find_engine(namespace).rule_set.stubs
@@ -111,26 +110,26 @@ def find_reached(content: Json, request: ControlRequest) -> Asked:
             dialect = str(content.pop("dialect"))
             find_usual_path(dialect)  # refuses an unknown one
         described = replace(read_content(content, "the body", dialect), namespace=namespace)
-        return Asked(reach(described, request.live.routes, stubs=stubs), {})
+        return Subject(find_target(described, request.live.routes, stubs=stubs), {})
     except ConfigError as error:
         raise RefusedError(400, str(error.mistakes[0])) from error
 
 
-def _find_earlier(number: Json, request: ControlRequest) -> Asked:
+def _find_earlier_subject(number: Json, request: ControlRequest) -> Subject:
     if not isinstance(number, int) or isinstance(number, bool):
         raise RefusedError(400, 'the body must be {"call": 7}, with the number of a call in the journal')
     row = request.find_call(number)
-    reached = find_target(row, request.live)
-    if reached is None:
+    target = find_row_target(row, request.live)
+    if target is None:
         why = "there is no operation at its path"
         if row.received > len(row.body):
             why = f"its body was too large to be kept whole ({row.received} bytes)"
         raise RefusedError(400, f"call {number} cannot be explained: {why}")
-    return Asked(reached, {"call": number, "answered_then": row.source})
+    return Subject(target, {"call": number, "answered_then": row.source})
 
 
 def _show_explanation(explanation: Explanation) -> dict[str, Json]:
-    prompts = [{"prompt": prompt, "rules": list(map(show_rule, held))} for prompt, held in explanation.prompts]
+    prompts = [{"prompt": each.shown, "rules": list(map(show_rule, each.rules))} for each in explanation.prompts]
     shown = {
         "answered_by": explanation.source,
         "why": explanation.why,
@@ -147,14 +146,14 @@ async def try_request(request: ControlRequest) -> Response:
     content = request.read_content()
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
-    reached, earlier = find_reached(content, request)
-    secrets = await on_thread(find_request_secrets, reached.http)
-    engine = request.live.find_engine(reached.http.namespace)
+    target, earlier = find_subject(content, request)
+    secrets = await on_thread(find_request_secrets, target.http)
+    engine = request.live.find_engine(target.http.namespace)
     if draft:
         rules = await on_thread(_read_draft, request, draft.get("rules", ""))
         placed = _put_draft(engine.rules, rules, draft.get("instead_of"))
         engine = replace(engine, rule_set=await on_thread(make_rule_set, placed))
-    row, why = await _rehearse(request.live, engine, reached)
+    row, why = await _rehearse(request.live, engine, target)
     found = {
         **earlier,
         "answered_by": row.source,
@@ -167,22 +166,25 @@ async def try_request(request: ControlRequest) -> Response:
 
 
 class Rehearsal(NamedTuple):
-    """The row that a request would leave in a journal, its pieces when they are due; `why` there is no answer."""
+    """The row that a request would leave in a journal, its pieces at the times when they are due.
+
+    `why` says why it has no answer.
+    """
 
     row: Row
     why: str = ""
 
 
-async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
+async def _rehearse(live: Live, engine: Engine, target: Target) -> Rehearsal:
     """Answer a request without sending, counting or keeping anything."""
-    http = reached.http
+    http = target.http
     journal = Journal()
     entries = await engine.counters.list_entries(http.namespace)
     alone = Live(
         live.settings, await copy_engine(engine, http.namespace, entries), journal=journal, counters=live.counters
     )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
-    responder = Responder(alone, reached.endpoint)
+    responder = Responder(alone, target.endpoint)
     visit = responder.admit(http, urlencode(http.query, errors="surrogateescape").encode())
     visit.sender = Sender(in_process=True, patient=False)
     row = visit.row
@@ -190,18 +192,25 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     if response.plan is HOME:
         raise RefusedError(400, f"there is no operation at {http.path}")
     if response.forwarded is not None:
-        row.plan = await plan_answer(engine, reached.call(alone.settings), entries)
+        row.plan = await plan_answer(engine, target.parse_call(alone.settings), entries)
         row.status = 0
         visit.end(COMPLETE)
         return Rehearsal(row, "it would be sent upstream")
-    ended, due = _note_pieces(list_actions(response, visit), row)
-    visit.end(ended)
-    row.elapsed = due
+    planned = _note_pieces(list_actions(response, visit), row)
+    visit.end(planned.how)
+    row.elapsed = planned.due
     return Rehearsal(row)
 
 
-def _note_pieces(actions: Iterable[Action], row: Row) -> tuple[str, float]:
-    """Note the pieces of an answer at the times when they are due, without waiting; return how it ends, and when."""
+class PlannedEnd(NamedTuple):
+    """How an answer ends, and when: seconds after its request."""
+
+    how: str
+    due: float
+
+
+def _note_pieces(actions: Iterable[Action], row: Row) -> PlannedEnd:
+    """Note the pieces of an answer at the times when they are due, without waiting, and return how it ends."""
     due = 0.0
     pieces = list[Piece]()
     ended = COMPLETE
@@ -219,7 +228,7 @@ def _note_pieces(actions: Iterable[Action], row: Row) -> tuple[str, float]:
                 ended = CUT[how]
                 break
     row.pieces = pieces
-    return ended, due
+    return PlannedEnd(ended, due)
 
 
 def _read_draft(request: ControlRequest, text: Json) -> tuple[Rule, ...]:
@@ -264,7 +273,8 @@ async def try_rules(request: ControlRequest) -> Response:
                 {**each, "line": max(1, each["line"] - 1)} if "line" in each else each for each in found["mistakes"]
             ]
         return make_json_response(found)
-    trial = _Trial(_put_draft(engine.rules, drafts, instead), frozenset(map(id, drafts)), engine, instead)
+    rules = _put_draft(engine.rules, drafts, instead)
+    trial = _Trial(rules, drafts=frozenset(map(id, drafts)), engine=engine, replaced=instead)
     until = monotonic() + SECONDS
     latest = rows[::-1][:most]
     for at in range(0, len(latest), _TURN):
@@ -286,14 +296,15 @@ class Change(NamedTuple):
 
 
 class _Trial(Struct, frozen=True):
-    """Rules with a draft among them, compared with what answered calls. `replaced`: the rule in whose place it is."""
+    """Rules with a draft among them, to be compared with what answered calls before."""
 
     rules: tuple[Rule, ...]
-    drafts: frozenset[int]
+    drafts: frozenset[int]  # the ids of the draft's rules
     engine: Engine
-    replaced: str | None
+    replaced: str | None  # the name of the rule in whose place the draft is
 
     def find_changes(self, rows: Sequence[Row], live: Live) -> Iterator[Change]:
+        """Yield the calls that the draft would change."""
         before = next((rule.source for rule in self.engine.rules if rule.name == self.replaced), None)
         for row in rows:
             call = None if row.source in ("", "invalid", "limited") else parse_call(row, live)
@@ -327,22 +338,22 @@ class _Trial(Struct, frozen=True):
 
 
 async def send_again(request: ControlRequest) -> Response:
-    """Send the request again; one that goes upstream only if `forward` says so."""
+    """Send the request of a call again; one that would go upstream only if `forward` allows it."""
     forward = request.read_table("forward").get("forward", False) if request.body else False
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')
     live = request.live
     row = request.find_call()
-    reached = find_target(row, live)
-    if reached is None:
+    target = find_row_target(row, live)
+    if target is None:
         raise RefusedError(
             409, f"call {row.seq} cannot be sent again: its body was not kept whole, or its path is unknown"
         )
     upstream = RefusedError(409, f'call {row.seq} would be sent upstream; to allow that, send {{"forward": true}}')
-    if not forward and (await _rehearse(live, live.find_engine(row.namespace), reached)).why:
+    if not forward and (await _rehearse(live, live.find_engine(row.namespace), target)).why:
         raise upstream
-    responder = Responder(live, reached.endpoint)
-    http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
+    responder = Responder(live, target.endpoint)
+    http = replace(target.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
     visit = responder.admit(http, row.query, receive=_leave_later)
     begun = asyncio.get_running_loop().create_future()
 
@@ -357,7 +368,7 @@ async def send_again(request: ControlRequest) -> Response:
         return answer
 
     async def run() -> bool:
-        """Answer it; return whether that was not left to the upstream."""
+        """Answer it; return False if the upstream would have had to."""
         scope = {"raw_path": quote(http.path, safe="/:").encode(), "http_version": "1.1"}
         try:
             await serve(respond(), visit, ClientConnection(_leave_later, send), scope)
@@ -379,6 +390,6 @@ async def send_again(request: ControlRequest) -> Response:
 
 
 async def _leave_later() -> Message:
-    """Tell of a client that leaves after a while, as some answers have no end."""
+    """Tell of a client that leaves after a while: some answers never end."""
     await asyncio.sleep(PATIENCE)
     return {"type": "http.disconnect"}

@@ -50,15 +50,16 @@ class ConnectionDeadline:
         self._watch = watch
 
     def allow(self, seconds: float) -> None:
-        """Give the client so long, from now on."""
+        """Give the client this time, from now on."""
         self.due = self._watch.time + seconds
 
     def expect_first_byte(self) -> None:
+        """Give the client time for the first byte of the connection."""
         self.allow(self._watch.deadlines.first)
         self._whole_by = self.due
 
     def expect_whole(self) -> None:
-        """Give the head or body that is being read its time, if it has none yet."""
+        """Give the client time for the rest of the head or body that is being read, unless that runs already."""
         if self._whole_by == inf:
             self._whole_by = self._watch.time + self._find_limit()
             self.due = min(self.due, self._whole_by)
@@ -68,7 +69,7 @@ class ConnectionDeadline:
         self._whole_by = inf
 
     def put_off(self) -> None:
-        """Give the head or body that is being read its full time: perhaps it was not read while an answer was sent."""
+        """Begin the time for the head or body that is being read anew: while an answer is sent, it may not be read."""
         if self._whole_by != inf:
             self._whole_by = self._watch.time + self._find_limit()
 
@@ -127,7 +128,7 @@ class ConnectionDeadline:
 
 
 class Watched(Protocol):
-    """What has a deadline; `due`: when to look at it, in the time of its watch."""
+    """What has a deadline: it is looked at when it is `due`, in the time of its watch."""
 
     due: float
 
@@ -155,11 +156,13 @@ class DeadlineWatch:
         return self._passed + min(asyncio.get_running_loop().time() - self._looked, MAX_LOOKS * self.deadlines.look)
 
     def enter(self, one: Watched) -> None:
+        """Watch its deadline from now on."""
         self._watched.add(one)
         if self._timer is None:
             self._look()
 
     def leave(self, one: Watched) -> None:
+        """Watch its deadline no longer."""
         self._watched.discard(one)
 
     def _look(self) -> None:
@@ -185,6 +188,7 @@ class Newcomers:
         self._until = 0.0  # the end of this turn
 
     def are_waiting(self) -> bool:
+        """Return whether any connections wait for their turn."""
         return bool(self._waiting)
 
     def admit(self, read: Callable[[], None]) -> bool:

@@ -17,7 +17,7 @@ _NO_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class AnswerStarts:
-    """The first lines of answers: the status, and the headers that every answer has, of which the date goes on."""
+    """Writes the first lines of answers: the status, and the headers of every answer, which change with the date."""
 
     def __init__(self) -> None:
         self._headers: RawHeaders = ()
@@ -25,7 +25,7 @@ class AnswerStarts:
 
     def find(self, status: int, headers: RawHeaders) -> bytes:
         """Return the first lines of an answer with this status and these headers."""
-        if headers is not self._headers:  # each second
+        if headers is not self._headers:  # the date has changed
             self._headers = headers
             self._starts.clear()
         return self._starts.get(status) or self._write(status, headers)
@@ -74,7 +74,8 @@ def frame_answer(request: RequestHead, status: int, headers: Iterable[Field], *,
         if _NO_NAME.search(name) or _NO_VALUE.search(value):
             raise RuntimeError(f"this is not a valid header: {name!r}: {value!r}")
     is_latest = request.version == "1.1"
-    end, length = _choose_end(request, status, fields)
+    length = next((value for name, value in fields if name == b"content-length"), None)
+    end = _choose_end(request, status, fields, states_length=length is not None)
     stays = keep_alive and end is not BodyEnd.CONNECTION and not _states_close(fields)
     if not (is_latest and keep_alive):  # else it goes without saying, and the application may say otherwise
         fields = [field for field in fields if field[0] != b"connection"]
@@ -83,29 +84,30 @@ def frame_answer(request: RequestHead, status: int, headers: Iterable[Field], *,
         fields = [field for field in fields if field[0] != b"transfer-encoding"]
     elif end is BodyEnd.CHUNKS and not _states_chunks(fields):
         fields.append((b"transfer-encoding", b"chunked"))
-    return Framing(b"".join([b"%b: %b\r\n" % field for field in fields]), end, stays, length)
+    lines = b"".join([b"%b: %b\r\n" % field for field in fields])
+    return Framing(lines, end, keep_alive=stays, missing=int(length or 0) if end is BodyEnd.LENGTH else 0)
 
 
 def find_phrase(status: int) -> str:
-    """Return what a status line says of a status, if that is known."""
+    """Return the words for a status in a status line; empty for a status that the standard library does not know."""
     return HTTPStatus(status).phrase if status in _KNOWN_STATUSES else ""
 
 
 def frame_chunk(data: bytes) -> bytes:
+    """Return data as a chunk (RFC 9112, 7.1); nothing for none, which would be the last chunk."""
     return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
 
-def _choose_end(request: RequestHead, status: int, fields: list[Field]) -> tuple[BodyEnd, int]:
-    """Return how the body ends, for a client that may not know chunks, and its stated length."""
+def _choose_end(request: RequestHead, status: int, fields: list[Field], *, states_length: bool) -> BodyEnd:
+    """Return how the body ends, for a client that may not know chunks."""
     is_latest = request.version == "1.1"
-    length = next((value for name, value in fields if name == b"content-length"), None)
     if request.method == "HEAD" or status in WITHOUT_BODY:
-        return BodyEnd.NONE, 0
+        return BodyEnd.NONE
     if is_latest and _states_chunks(fields):
-        return BodyEnd.CHUNKS, 0
-    if length is not None:
-        return BodyEnd.LENGTH, int(length)
-    return BodyEnd.CHUNKS if is_latest else BodyEnd.CONNECTION, 0
+        return BodyEnd.CHUNKS
+    if states_length:
+        return BodyEnd.LENGTH
+    return BodyEnd.CHUNKS if is_latest else BodyEnd.CONNECTION
 
 
 def _states_chunks(fields: list[Field]) -> bool:

@@ -23,10 +23,10 @@ class Answering(Protocol):
     moved: bool  # something was sent since somebody last looked
 
     def leave(self) -> None:
-        """The client has left."""
+        """Stop sending, as the client has left."""
 
     def cancel(self, msg: str = "") -> None:
-        """End it, as the server has waited long enough."""
+        """Stop sending, as the server has waited long enough."""
 
 
 class Startable(Answering, Protocol):
@@ -79,7 +79,7 @@ class Pipeline:
         return True
 
     def leave(self) -> None:
-        """The client has left."""
+        """Answer nothing more, as the client has left."""
         self._waiting.clear()
         if self.answering is not None:
             self.answering.leave()

@@ -100,7 +100,7 @@ class ConnectionProtocol(asyncio.Protocol):
             self._read(data)
 
     def eof_received(self) -> bool:
-        """The client has stopped sending; if its request is whole it may still want its answer."""
+        """Return whether the connection stays open after the client has stopped sending: it may wait for an answer."""
         is_reading = self.phase is Phase.OPEN and self.parser.stage is not Stage.BETWEEN
         if self.is_closing() or self.pipeline.answering is None or is_reading:
             return False
@@ -127,7 +127,7 @@ class ConnectionProtocol(asyncio.Protocol):
     # The way of a request
 
     def _read(self, data: bytes) -> None:
-        """Begin the requests that have come with these bytes, go on with the one before, or refuse it."""
+        """Begin the requests that have come with these bytes, or go on with the latest; refuse what is not HTTP."""
         try:
             for part in self.parser.read(data):
                 head = part.head
@@ -149,7 +149,7 @@ class ConnectionProtocol(asyncio.Protocol):
                 self.deadline.expect_whole()
 
     def _answer(self, head: RequestHead, body: bytes) -> None:
-        """Answer a plain request that has come whole: at once, if nothing has to be awaited for it."""
+        """Answer a plain request that has come whole: at once, if nothing has to be awaited."""
         found = None
         if self.pipeline.answering is None and not (self.stopping or self.flow.write_paused):
             found = self.shared.find(head.path)
@@ -171,7 +171,7 @@ class ConnectionProtocol(asyncio.Protocol):
                 self._serve(return_response(response), visit, head)
 
     def _serve(self, response: Awaitable[Response], visit: Visit, head: RequestHead) -> None:
-        """Send a response to a plain request that is to come, or that is sent in steps."""
+        """Send the response to a plain request by a task, as it is to be awaited or is sent in steps."""
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             await serve(response, visit, ClientConnection(receive, send, scope["extensions"][WIRE]), scope)
@@ -224,7 +224,7 @@ class ConnectionProtocol(asyncio.Protocol):
         """Return the scope of a request whose answer is sent over a wire."""
         if self._addresses is None:
             self._addresses = find_addresses(self.transport)
-        return head.scope(**self._addresses, state=self.app_state.copy(), extensions={WIRE: wire})
+        return head.make_scope(**self._addresses, state=self.app_state.copy(), extensions={WIRE: wire})
 
     # Answers
 
@@ -272,7 +272,7 @@ class ConnectionProtocol(asyncio.Protocol):
     # WebSockets
 
     def _hand_over(self, head: RequestHead) -> bool:
-        """Leave the connection to a client that asks for a WebSocket, where there is one; False: there is none."""
+        """Give the connection to the protocol of a WebSocket, and return True; False if there is none at the path."""
         site = self.shared.site
         if site is None or self.pipeline.answering is not None:
             return False
@@ -303,7 +303,7 @@ class ConnectionProtocol(asyncio.Protocol):
         return self.pipeline.answering is not None
 
     def shutdown(self) -> None:
-        """The server stops: what was written and the open request may still be sent, unless this is said twice."""
+        """Stop with the server: the open request is still answered, unless this is called twice."""
         if self.stopping:
             self.transport.abort()
             return
@@ -356,9 +356,9 @@ def _find_nothing(path: str) -> Destination | None:
 
 
 class ProtocolFactory:
-    """What uvicorn takes as `http`: makes the protocol of each connection of a server, which share all that is here.
+    """Makes the protocols of a server's connections, for uvicorn's setting `http`, and holds what these share.
 
-    `site` knows what answers at a path, which can then be called without the application.
+    With a `site`, a connection finds what answers at a path by itself, and calls it without the application.
     """
 
     def __init__(

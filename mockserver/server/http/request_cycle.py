@@ -45,17 +45,17 @@ class RequestBody:
         self._news.set()
 
     def fail(self, failure: Failure) -> None:
-        """The rest will not come; raise this to the reader."""
+        """Take note that the rest will not come; `receive` raises the failure."""
         self._failure = failure
         self._news.set()
 
     def end(self) -> None:
-        """The client has left, or its answer was sent."""
+        """Take note that nobody reads more: the client has left, or its answer was sent."""
         self._is_over = True
         self._news.set()
 
     async def receive(self) -> Message:
-        """What has come, or that the client has left, as ASGI has it. Raises Failure if the rest will not come."""
+        """Return what has come, or that the client has left, as ASGI has it. Raises Failure if no more will come."""
         if self.is_awaited and not self._connection.is_closing():
             self.is_awaited = False
             self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -75,7 +75,7 @@ class RequestBody:
 
 
 class RequestCycle:
-    """An application that answers a request in a task: `send` is ASGI's, the rest is the `Wire` of the answer."""
+    """A request, and its answer by an application in a task. `send` is ASGI's; the rest is the `Wire` of the answer."""
 
     def __init__(self, connection: Connection, head: RequestHead, app: ASGIApp, *, is_whole: bool) -> None:
         self.body = RequestBody(connection, head, is_whole=is_whole)
@@ -91,13 +91,14 @@ class RequestCycle:
         self._is_over = False  # all of it was sent, or nothing more will be
 
     def start(self) -> None:
+        """Run the application in a task."""
         tasks = self._connection.tasks
         tasks.add(self)
         self._task = asyncio.get_running_loop().create_task(self._run())
         self._task.add_done_callback(lambda _: tasks.discard(self))
 
     async def _run(self) -> None:
-        """Run the application; refuse what it leaves unanswered, close the connection of an unfinished answer."""
+        """Run the application. Refuse a request that it does not answer, and close where it does not finish."""
         scope = self._connection.make_scope(self._head, wire=self)
         failure: Failure | None = None
         try:

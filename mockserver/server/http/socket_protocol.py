@@ -134,7 +134,7 @@ class SocketProtocol(asyncio.Protocol):
         return self.answering > 0
 
     def shutdown(self) -> None:
-        """The server stops: answers that have begun may still be sent, unless this is said twice."""
+        """Stop with the server: answers that have begun may still be sent, unless this is called twice."""
         if not self._is_answered:
             self.transport.close()
         elif not self._is_stopping:
@@ -192,10 +192,10 @@ class SocketProtocol(asyncio.Protocol):
 
     def _take_close(self) -> None:
         """Answer the client's close frame; or it answers ours, and the connection is done with."""
-        told = self._websocket.close_rcvd
-        assert told is not None  # the frame has just come
+        close = self._websocket.close_rcvd
+        assert close is not None  # the frame has just come
         if not self.gone:
-            self._messages.put_nowait({"type": "websocket.disconnect", "code": told.code, "reason": told.reason})
+            self._messages.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
             self._flush()
         self.transport.close()
 
@@ -337,7 +337,7 @@ class Handshake:
         self.headers = [*fields, (b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")]
         self._default_headers = default_headers
         self._websocket = websocket
-        self._refusal: Response | None = None  # of which more of the body comes
+        self._refusal: Response | None = None  # more of its body may come
         target = head.raw_path + (b"?" + head.query if head.query else b"")
         websocket.receive_data(_READ_ALREADY)
         websocket.events_received()

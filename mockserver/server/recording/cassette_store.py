@@ -50,7 +50,7 @@ class CassetteStore:
         self._loaded: dict[str, Cassette] = {}
 
     def copy_unloaded(self, match: MatchSettings, hosts: HostTable = NO_HOSTS) -> "CassetteStore":
-        """Return the same files with nothing loaded; what this run knows of them stays."""
+        """Return a store of the same files with nothing loaded; it knows what this run has seen of them."""
         store = CassetteStore(self._folder, match, hosts, spelling=self._spelling)
         store._lock = self._lock
         store._files = self._files
@@ -186,7 +186,7 @@ class CassetteStore:
 
 
 def _says_same(one: Episode, other: Episode) -> bool:
-    """Return whether two episodes of an MCP server have the same response, to requests of whatever ids."""
+    """Return whether two episodes of an MCP server have the same response, but for the id of the request."""
     mine = find_response(one.reply)
     theirs = find_response(other.reply)
     return mine is not None and theirs is not None and {**mine, "id": 0} == {**theirs, "id": 0}

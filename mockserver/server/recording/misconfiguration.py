@@ -23,7 +23,7 @@ _MCP_ERRORS = (METHOD_NOT_FOUND, INVALID_PARAMS, UNKNOWN_RESOURCE)  # they depen
 
 
 def find_misconfiguration(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
-    """Return what an answer says about a wrong key or URL and what to do next, or None."""
+    """Return what is wrong with a key or URL by an answer, and what to do next, or None."""
     why = _find_refusal(reply, call, spelling) if call.mcp is None else _find_mcp_refusal(reply, call, spelling)
     return None if why is None else f"{why} ({spelling.write('record_errors', True)} records it too)"
 
@@ -35,7 +35,7 @@ def _find_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | None
         return None
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
         return _REJECTED.format(status=status, key=name_key_variable(dialect))
-    if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
+    if status == 404 and not _names_missing_object(call, reply.bytes.decode("utf-8", "replace")):
         has_version = "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0]
         end = "which ends in /v1" if has_version else "without /v1"
         written = spelling.write("upstream", {dialect: "URL"})
@@ -44,7 +44,7 @@ def _find_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | None
 
 
 def _find_mcp_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
-    """Return why an MCP server refused a message that other servers, or the same one later, would take; or None."""
+    """Return why an MCP server refused a message, if the reason is its setup or its state, not the message; or None."""
     status = reply.status
     if status in (401, 403):
         return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
@@ -53,12 +53,13 @@ def _find_mcp_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | 
         written = spelling.write("upstream", {call.upstream: "URL"})
         return f"{status}: not an answer of an MCP server; check the URL in {written}"
     error = response.get("error")
-    code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
-    is_told = status < 400 or code in _MCP_ERRORS
-    return None if is_told else f"{status}: the MCP server refused the message: {said}"
+    stated = error if isinstance(error, Mapping) else {"message": ""}
+    if status < 400 or stated.get("code") in _MCP_ERRORS:
+        return None
+    return f"{status}: the MCP server refused the message: {stated.get('message')}"
 
 
-def _names_what_is_missing(call: Call, body: str) -> bool:
+def _names_missing_object(call: Call, body: str) -> bool:
     """Return whether an error names the model or the id of the request, outside of paths.
 
     A server at a wrong URL cannot do that.

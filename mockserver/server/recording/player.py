@@ -63,7 +63,7 @@ class Player(Struct, frozen=True):
 
     @property
     def recorded_servers(self) -> Sequence[str]:
-        """The MCP servers of which the cassette has recordings, by name."""
+        """The names of the MCP servers that the cassette has recordings of."""
         models = () if self.cassette is None else self.cassette.models
         return sorted([model for dialect, model in models if dialect == "mcp"])
 
@@ -80,9 +80,9 @@ class Player(Struct, frozen=True):
         return is_recorded or (self.choice.record != "none" and self.has_upstream(call))
 
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Plan | None:
-        """Plan the recorded answer to a call, a Forward, or a Failure that says what is nearest.
+        """Plan the recorded answer to a call, a Forward, or a Failure that names the nearest recording.
 
-        It is None without a cassette.
+        Return None without a cassette.
         """
         choice = self.choice if cassette is None else CassetteChoice(cassette)
         name = choice.name
@@ -178,6 +178,7 @@ class LookedUp(NamedTuple):
 
 
 def make_sent(http: HttpRequest) -> Sent:
+    """Return a request as recordings have it."""
     headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in http.headers])
     return Sent(http.method, http.path, query=urlencode(http.query), headers=headers, body=http.body)
 
@@ -188,7 +189,7 @@ def explain_nowhere(record: RecordMode, spelling: Spelling) -> str:
 
 
 def pace_reply(recorded: Recorded, pace: Pace, speed: float) -> PacedReply:
-    """Return the reply and its pace: a rule's, else the recorded one, `speed` times as fast; 0: without waits."""
+    """Return the reply and its pace: that of a rule, else the recorded one, `speed` times as fast; 0: without waits."""
     if not speed or not pace.at_once:
         return PacedReply(recorded.reply, pace)
     recorded_times = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)

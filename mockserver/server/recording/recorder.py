@@ -47,7 +47,7 @@ class RecordingJob(Struct, frozen=True):
 
 
 class Recorder:
-    """Gets one answer piece by piece, has it saved as an episode, and notes in its row what came of that."""
+    """Takes one answer piece by piece, has it saved as an episode, and notes in its row where, or why it is not."""
 
     def __init__(self, job: RecordingJob, save: Save, row: Row) -> None:
         self._job = job
@@ -59,12 +59,14 @@ class Recorder:
         self._saving: asyncio.Task[None] | None = None
 
     def open(self, status: int, headers: RawHeaders) -> None:
+        """Begin to record an answer, unless answers with its status are not kept."""
         if status < 400 or self._job.errors is not False:
             call = self._job.call
             answers = find_answer_format(find_format(call.dialect, call.operation, self._job.request.path))
             self._body = _Body(status, headers, answers.end if status < 300 else None)
 
     def receive(self, piece: bytes) -> None:
+        """Take the next piece of the body, as it came from the upstream."""
         if self._body is not None and self._saving is None and not self._body.receive(monotonic() - self.began, piece):
             self._drop(f"the answer is larger than {MAX_RECORDED} bytes")
 
@@ -118,10 +120,12 @@ class Recorder:
 
 
 class _Body:
+    """The body of an answer while it comes: its bytes, decoded, and its events if it is a stream."""
+
     def __init__(self, status: int, headers: RawHeaders, end: StreamEnd | None) -> None:
         self._status = status
         self._headers = headers
-        self._decoding = _make_decoding(headers)  # None: it is coded as nobody here knows, or wrongly
+        self._decoding = _make_decoding(headers)  # None: its coding is unknown, or the body does not have it
         self._is_coded = self._decoding is None or bool(self._decoding.codings)
         self._plain: list[bytes] = []
         lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
@@ -140,6 +144,7 @@ class _Body:
         return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
 
     def receive(self, at: float, piece: bytes) -> bool:
+        """Take a piece that came `at` seconds after the request; return False if the body is too large now."""
         self._size += len(piece)
         if self._decoding is not None:
             try:
@@ -198,7 +203,7 @@ class _Events:
         self._late = 0.0
 
     def _find_ends(self, looked: int) -> Iterator[int]:
-        """Yield where the events end in the bytes that are left, of which some were `looked` at before."""
+        """Yield where the events end in the bytes that are left; the first `looked` of them have no end in them."""
         return (found.end() for found in self._between.finditer(self._rest, looked))
 
     def _ends_stream(self, event: bytes) -> bool:
@@ -242,7 +247,7 @@ class _Messages(_Events):
 
 
 def _make_decoding(headers: RawHeaders) -> Decoding | None:
-    """Return what decodes a body, if need be; None if that is unknown."""
+    """Return what undoes the codings of a body; None if one of them is unknown."""
     try:
         return Decoding(find_codings(headers), MAX_RECORDED)
     except (Failure, KeyError):

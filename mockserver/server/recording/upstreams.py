@@ -37,6 +37,8 @@ MAX_IDLE = 100
 
 
 class UpstreamClient(Struct, eq=False):
+    """The HTTP client of all requests to upstreams, which is made for the first one."""
+
     name: bytes = field(default_factory=lambda: make_token().encode())  # this server knows its own requests by it
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -103,8 +105,8 @@ class Upstream(Struct, frozen=True):
         written = _find_written_end(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
         if self.key is not None:  # ours replaces the client's
-            asked = [(pair, HttpRequest("POST", "/", query=parse_query(pair))) for pair in query.split(b"&")]
-            query = b"&".join(pair for pair, http in asked if self.dialect.read_credential(http) is None)
+            pairs = [(pair, HttpRequest("POST", "/", query=parse_query(pair))) for pair in query.split(b"&")]
+            query = b"&".join(pair for pair, http in pairs if self.dialect.read_credential(http) is None)
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
 
     def _find_prefix(self, path: str) -> str:
@@ -156,6 +158,7 @@ class Upstream(Struct, frozen=True):
         return Failure("gateway_timeout" if late else "bad_gateway", message)
 
     def explain_break(self, error: BaseException, seconds: float | None = None) -> str:
+        """Return why an answer broke off; `seconds` is the time limit."""
         from httpx2 import TimeoutException
 
         late = isinstance(error, TimeoutException) and seconds is not None
@@ -193,7 +196,7 @@ def select_forwarded(headers: RawHeaders) -> Iterator[tuple[bytes, bytes]]:
 
 
 def replace_upload_urls(headers: Headers | HeaderLines, http: HttpRequest, dialect: Dialect) -> Headers | HeaderLines:
-    """Return the headers of a provider's answer, in which URLs of operations that this server has are its own.
+    """Return the headers of a provider's answer with this server's URLs in place of those that lead to the provider.
 
     A client would send what follows, with its key, to the provider, past the recording.
     """
@@ -207,7 +210,7 @@ def replace_upload_urls(headers: Headers | HeaderLines, http: HttpRequest, diale
 def _replace_url(url: str, http: HttpRequest, dialect: Dialect) -> str:
     try:
         parts = urlsplit(url)
-    except ValueError:  # it is none
+    except ValueError:  # it is not a URL
         return url
     segments = parts.path.split("/")[1:]
     tails = ["/".join(segments[at:]) for at in range(len(segments))]
@@ -222,7 +225,7 @@ _UPLOAD_URLS = frozenset(("x-goog-upload-url", "x-goog-upload-control-url"))
 
 
 def _has_dot_segment(path: str) -> bool:
-    """Return whether some server may take a segment for `.` or `..`: encoded several times, padded, in other dots."""
+    """Return whether a server may take a segment for `.` or `..`: encoded several times, padded, or in other dots."""
     for _ in range(_MAX_DECODED):
         path = normalize("NFKC", path)
         if any(segment.partition(";")[0].strip(_PADDING) in (".", "..") for segment in re.split(r"[/\\]", path)):
@@ -232,7 +235,7 @@ def _has_dot_segment(path: str) -> bool:
 
 
 def _find_written_end(raw: bytes, rest: str) -> str | None:
-    """Return the end of a path as it was written, where it means `rest`."""
+    """Return the end of a raw path that decodes to `rest`, as it was written; None if none does."""
     whole = rest.encode("utf-8", "surrogateescape")
     starts = [at for at, letter in enumerate(raw) if letter == _SLASH]
     ends = (raw[at:] for at in starts[:_MAX_TRIED])
@@ -277,7 +280,7 @@ _CONNECTION_HEADERS = frozenset(map(str.encode, HOP_BY_HOP)) | {
     b"proxy-authentication-info",
     b"host",
     b"content-length",
-    b"origin",  # a page's origin has been checked, and is no business of the upstream
+    b"origin",  # a page's origin has been checked, and does not concern the upstream
 }
 _OWN_AND_PAGE_HEADERS = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.

@@ -62,8 +62,9 @@ class LiveSession(RecordedSession):
         super().__init__(responder, handshake, scope=scope, receive=receive, send=send)
         self._setup: Body | None = None
         self._contents: list[dict[str, Json]] = []
-        self._size = self._calls = 0
-        self._sound = SampleFormat("audio/pcm", USUAL_RATE, 2, b"\0\0")
+        self._size = 0  # bytes of the contents
+        self._calls = 0
+        self._sound = _make_format(USUAL_RATE)
         self._heard = bytearray()
         self._detector: SpeechDetector | None = None
         self._silence = SILENCE
@@ -118,7 +119,7 @@ class LiveSession(RecordedSession):
     def _make_detector(self) -> SpeechDetector:
         return SpeechDetector(self._sound, threshold=THRESHOLD, silence=self._silence)
 
-    # What the client says.
+    # Messages of the client
 
     async def _take_content(self, content: Body) -> None:
         self._add(read_contents(content.get("turns") or []))
@@ -147,7 +148,7 @@ class LiveSession(RecordedSession):
             await self._end_stream()
 
     async def _end_stream(self) -> None:
-        """End the speech that goes on, if any does; what comes next is another sound."""
+        """End the speech that goes on, if any does; the client sends another sound from now on."""
         was_silent = self._is_silent
         self._detector = None if self._detector is None else self._make_detector()
         if was_silent:
@@ -157,7 +158,7 @@ class LiveSession(RecordedSession):
 
     @property
     def _is_silent(self) -> bool:
-        """Return whether speech is looked for, and nobody speaks."""
+        """Whether speech is looked for, and nobody speaks."""
         return self._detector is not None and not self._detector.is_speech
 
     async def _hear(self, data: bytes, media_type: str) -> None:
@@ -168,7 +169,7 @@ class LiveSession(RecordedSession):
             if self._heard and not self._is_silent:
                 raise Failure("bad_parameter", "The sample rate of the audio cannot change within a turn.")
             self._heard.clear()
-            self._sound = SampleFormat("audio/pcm", rate, 2, b"\0\0")
+            self._sound = _make_format(rate)
             self._detector = None if self._detector is None else self._make_detector()
         if len(self._heard) + len(data) > MAX_SOUND:
             raise Failure("bad_parameter", f"The audio of one turn may have at most {MAX_SOUND:,} bytes.")
@@ -183,7 +184,7 @@ class LiveSession(RecordedSession):
             del self._heard[: max(spare - spare % self._sound.width, 0)]
 
     async def _follow_speech(self, detector: SpeechDetector, data: bytes) -> None:
-        """Take a piece of sound; whoever begins to speak interrupts, and a turn is made of speech that ends."""
+        """Take a piece of sound. Speech that begins interrupts the answer; of speech that ends, a turn is made."""
         self._heard += data
         for border in detector.feed(data):
             if border.is_start:
@@ -211,7 +212,7 @@ class LiveSession(RecordedSession):
             raise Failure("bad_parameter", f"The contents of a session may have at most {MAX_BYTES:,} bytes.")
         self._contents += contents
 
-    # What is answered.
+    # Answers
 
     async def _interrupt(self) -> None:
         """End the turn that goes on, if one does."""
@@ -232,8 +233,8 @@ class LiveSession(RecordedSession):
         assert self._setup is not None  # it comes first
         own = {name: value for name, value in self._setup.items() if name in _TURN_SETTINGS}
         config: Body = self._setup.get("generationConfig") or {}
-        asked = {name: value for name, value in config.items() if name not in _SPEECH_SETTINGS}
-        body = to_json({**own, "generationConfig": asked, "contents": self._contents})
+        of_turn = {name: value for name, value in config.items() if name not in _SPEECH_SETTINGS}
+        body = to_json({**own, "generationConfig": of_turn, "contents": self._contents})
         self._leave = asyncio.Event()
         visit = self.open_turn(body, SocketTurn(SocketAnswers()), self._leave)
         self._turn = LiveTurn(self, config)
@@ -301,16 +302,17 @@ class LiveTurn:
         self._text = ""
         self._sound = b""  # the sound that a rule states
         self._calls: list[Json] = []
-        self.is_over = self.is_sent = False  # nothing more is to be said; all was, but that this is the end
+        self.is_over = False  # the last response of its stream has come
+        self.is_sent = False  # all was sent, but the message that ends it
 
     @property
     def parts(self) -> list[Json]:
-        """Return what was said, as the content of the model."""
-        said: list[Json] = [{"text": self._text}] if self._text else []
-        return said + [{"functionCall": call} for call in self._calls]
+        """The text and the calls of the model so far, as parts of its content."""
+        texts: list[Json] = [{"text": self._text}] if self._text else []
+        return texts + [{"functionCall": call} for call in self._calls]
 
     async def pass_on(self, data: bytes, event: Event | None) -> None:
-        """Send what a response of the stream has; what is not a response, as a rule or a fault made it."""
+        """Send what a response of the stream has. Data without an `event` is sent as a rule or a fault made it."""
         if self.is_over:
             return
         if event is None:
@@ -354,7 +356,7 @@ class LiveTurn:
 
 
 class LiveSender(TurnSender):
-    """Has the session send an answer whose events are Google's, of which an error has several lines."""
+    """Has the session send an answer whose events are Google's: an error among them has several lines."""
 
     async def send_event(self, event: bytes) -> None:
         await super().send_event(b" ".join(event.splitlines()))
@@ -368,6 +370,11 @@ _ACTS: Mapping[str, Callable[[LiveSession, Body], Awaitable[None]]] = {
 }
 _TURN_SETTINGS = ("model", "systemInstruction", "tools")
 _SPEECH_SETTINGS = ("responseModalities", "speechConfig", "mediaResolution", "enableAffectiveDialog")
+
+
+def _make_format(rate: int) -> SampleFormat:
+    """Return the format of sound with this many samples a second."""
+    return SampleFormat("audio/pcm", rate, width=2, silence=b"\0\0")
 
 
 def _decode(text: Json) -> bytes:

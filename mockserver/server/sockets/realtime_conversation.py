@@ -41,7 +41,7 @@ class ConversationItem(Struct):
 
     @property
     def is_unheard(self) -> bool:
-        """Return whether it is sound of the user without a transcript."""
+        """Whether it is sound of the user without a transcript."""
         is_spoken = any(part["type"] == "input_audio" and part["transcript"] is None for part in self.content)
         return is_spoken and self.length > 0
 
@@ -73,12 +73,12 @@ class ConversationItem(Struct):
         if part["type"] not in _SPOKEN:
             return part
         text = part.get("transcript") or self.heard
-        told: dict[str, Json] = {"type": part["type"], "transcript": text}
+        written: dict[str, Json] = {"type": part["type"], "transcript": text}
         if part["type"] == "input_audio" and self.length:
-            told["audio_ms"] = self.milliseconds
-            if not text:  # what tells one sound from another
-                told["audio_sha256"] = sha256(self.audio).hexdigest()
-        return told
+            written["audio_ms"] = self.milliseconds
+            if not text:  # else nothing would tell one sound from another
+                written["audio_sha256"] = sha256(self.audio).hexdigest()
+        return written
 
     def write_for_provider(self) -> dict[str, Json]:
         """Return the item as the provider takes it: what the user said as sound, what the assistant said as text."""
@@ -98,7 +98,7 @@ class ConversationItem(Struct):
         return part
 
     def shorten(self, content_index: int, end: int) -> None:
-        """Cut what the assistant said after so many milliseconds, and the words with it. Raises Failure."""
+        """Cut the sound of the assistant after `end` milliseconds, and its words in proportion. Raises Failure."""
         content = self.content
         if self.body.get("role") != "assistant" or not any(part["type"] == "output_audio" for part in content):
             message = "Only model output audio messages can be truncated"
@@ -121,7 +121,7 @@ _SPOKEN = ("input_audio", "output_audio")
 
 
 def make_item(stated: Mapping[str, Json], name: str, sound: SampleFormat) -> ConversationItem:
-    """Return an item as a client states it, with the sound beside it, in which nobody was heard yet. Raises Failure."""
+    """Return an item as a client states it, its sound apart and not transcribed yet. Raises Failure."""
     body = {"id": name, **{key: value for key, value in stated.items() if value is not None and key != "object"}}
     body = {"id": body.pop("id"), "type": body.pop("type"), "status": body.pop("status", "completed"), **body}
     item = ConversationItem(body, sound)
@@ -150,7 +150,7 @@ def decode_audio(text: str) -> bytes:
 
 
 class RealtimeConversation:
-    """The items of a session's conversation, in order."""
+    """The items of a session's conversation, in order, by their ids."""
 
     def __init__(self) -> None:
         self._items: dict[str, ConversationItem] = {}
@@ -163,17 +163,18 @@ class RealtimeConversation:
 
     @property
     def size(self) -> int:
-        """Return how many bytes its items hold, with their sound."""
+        """The bytes that its items hold, with their sound."""
         return sum(self._sizes.values()) + self._count_sound()
 
     def _count_sound(self) -> int:
         return sum([len(item.audio) for item in self._items.values()])
 
     def get(self, name: str) -> ConversationItem | None:
+        """Return the item of an id, or None."""
         return self._items.get(name)
 
     def find(self, name: str, verb: str, doing: str) -> ConversationItem:
-        """Return an item that is to be changed or shown. Raises Failure: `Error deleting item: ...`."""
+        """Return the item of an id. Raises Failure, worded for what is done with it: `Error deleting item: ...`."""
         item = self._items.get(name)
         if item is None:
             message = f"Error {doing} item: the item with id '{truncate(name)}' does not exist."
@@ -209,6 +210,7 @@ class RealtimeConversation:
         return self._order[place - 1] if place else None
 
     def delete(self, name: str) -> None:
+        """Remove an item. Raises Failure if it does not exist."""
         self.find(name, "delete", "deleting")
         del self._items[name], self._sizes[name]
         self._order.remove(name)

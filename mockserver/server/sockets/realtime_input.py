@@ -1,4 +1,4 @@
-"""The sound that a client of a Realtime session has sent and that is in no item of the conversation yet."""
+"""The sound that a client of a Realtime session has sent, until it becomes an item of the conversation."""
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ class OngoingSpeech(Struct, frozen=True):
 
 
 class Silence(Struct, frozen=True):
-    """Sound in which nobody spoke for so long that the session goes on by itself; from and to in milliseconds."""
+    """Sound in which nobody spoke for as long as the session waits; `start` and `end` are milliseconds."""
 
     start: int
     end: int
@@ -31,14 +31,14 @@ class Silence(Struct, frozen=True):
 
 
 class InputBuffer:
-    """The sound of a client. Positions are milliseconds of all that it ever sent, so no clock has a say."""
+    """The sound of a client. Positions are milliseconds of all sound that it ever sent, so that no clock matters."""
 
     def __init__(self, stated: Body) -> None:
         self.sound = PCM
         self.speech: OngoingSpeech | None = None
         self._data = bytearray()
         self._before = 0
-        self._answered: int | None = None  # where the last answer has been played, if nobody has spoken since
+        self._answered: int | None = None  # the position at which the last answer ends, if nobody has spoken since
         self._stated: Body = {}
         self.configure(stated)
 
@@ -52,7 +52,8 @@ class InputBuffer:
             self.sound = sound
             self._before = sound.count_bytes(position)
             self._data.clear()
-        self._stated, self.speech = stated, self.speech if self._stated == stated else None
+        self._stated = stated
+        self.speech = None
         self._detector = self._make_detector(position)
 
     def _make_detector(self, position: int) -> SpeechDetector | None:
@@ -65,22 +66,22 @@ class InputBuffer:
 
     @property
     def position(self) -> int:
-        """Return where the sound ends."""
+        """The position at which the sound ends."""
         return self.sound.measure(self._before + len(self._data))
 
     @property
     def size(self) -> int:
-        """Return how many bytes of sound it holds."""
+        """The bytes of sound that it holds."""
         return len(self._data)
 
     @property
     def prefix(self) -> int:
-        """Return how many milliseconds before its beginning belong to speech."""
+        """The milliseconds before the beginning of speech that belong to it."""
         padding: int = (self._stated["turn_detection"] or {}).get("prefix_padding_ms", USUAL_PREFIX)
         return padding
 
     def append(self, audio: bytes) -> list[SpeechBorder]:
-        """Add sound, and return where speech begins and ends in it. Raises Failure."""
+        """Add sound, and return where speech begins and ends in it. Raises Failure if the buffer is full."""
         self._data += audio
         excess = len(self._data) - MAX_BUFFERED
         if excess > 0 and self._detector is None:
@@ -92,11 +93,11 @@ class InputBuffer:
         return [] if self._detector is None else [*self._detector.feed(audio)]
 
     def note_answer(self, length: int) -> None:
-        """Note that an answer of so many milliseconds is played from now on."""
+        """Note that an answer that lasts `length` milliseconds is played from now on."""
         self._answered = self.position + length
 
     def take_silence(self) -> Silence | None:
-        """Take the sound since the last answer out of the buffer, if it is silent for as long as the session allows."""
+        """Take the sound since the last answer, if nobody has spoken for as long as the session waits; or None."""
         timeout = (self._stated["turn_detection"] or {}).get("idle_timeout_ms")
         if timeout is None or self._answered is None or self.speech is not None:
             return None
@@ -127,7 +128,8 @@ class InputBuffer:
         first, last = (max(self.sound.count_bytes(at) - self._before, 0) for at in (start, end))
         taken = bytes(self._data[first:last])
         self._drop(last)
-        self.speech = self._answered = None
+        self.speech = None
+        self._answered = None
         return taken
 
     def _drop(self, size: int) -> None:
@@ -135,6 +137,7 @@ class InputBuffer:
         del self._data[:size]
 
     def _end_speech(self) -> None:
-        self.speech = self._answered = None
+        self.speech = None
+        self._answered = None
         if self._detector is not None:
             self._detector.is_speech = False

@@ -89,10 +89,11 @@ class RealtimeSession(RecordedSession):
         self._upstream = RealtimeUpstream()
         self._events = 0
         self._named = 0
-        self._session: Body = make_session("realtime", "", "", 0)
+        self._session: Body = make_session("realtime", "", model="", expires_at=0)
         self._input = InputBuffer(self._session["audio"]["input"])
-        self._name = self._conversation_id = ""
-        self._event_id: str | None = None  # of the event that is taken
+        self._name = ""
+        self._conversation_id = ""
+        self._event_id: str | None = None  # of the client's event that is being handled
 
     @property
     def subprotocol(self) -> str | None:
@@ -102,14 +103,14 @@ class RealtimeSession(RecordedSession):
         live = self.responder.live
         return live.namespaces.touch(self.handshake.namespace).find_engine(live.engine)
 
-    # How it begins and ends.
+    # Beginning and end
 
     async def greet(self) -> bool:
         record = self.begin_record(self.handshake.query.get("model", ""))
         try:
             self._session = await self._open()
         except TurnedAway as refused:
-            error = self._word(refused.failure)
+            error = self._make_error(refused.failure)
             response = await self.refuse(refused.failure, record.visit)
             record.refuse(response.plan, response.reply.status)
             await self._complain(error, None)
@@ -141,7 +142,7 @@ class RealtimeSession(RecordedSession):
         if kind == "realtime" and not model and "call_id" not in query:
             raise TurnedAway(_refuse("missing_model", _NO_NAME), BAD_REQUEST)
         self._check_model(model)
-        usual = make_session(kind, self._name, model, policy.clock.now() + LASTS)
+        usual = make_session(kind, self._name, model=model, expires_at=policy.clock.now() + LASTS)
         return {**usual, **stated, **{key: usual[key] for key in ("id", "expires_at")}}
 
     async def _find_secret(self) -> KeptObject | None:
@@ -186,7 +187,7 @@ class RealtimeSession(RecordedSession):
             raise TurnedAway(failure, NO_MODEL) from None
 
     async def say_expired(self) -> None:
-        await self._complain(self._word(_refuse("session_expired", self.expiry)), None)
+        await self._complain(self._make_error(_refuse("session_expired", self.expiry)), None)
 
     async def end_answers(self, *, in_time: float | None) -> None:
         if in_time is not None:
@@ -198,7 +199,7 @@ class RealtimeSession(RecordedSession):
             self.responder.live.unsent.release(self)
             await self._upstream.close()
 
-    # What the client sends.
+    # Events of the client
 
     @property
     def size(self) -> int:
@@ -223,8 +224,8 @@ class RealtimeSession(RecordedSession):
         await _ACTS[event["type"]](self, event)
 
     async def complain(self, failure: Failure) -> None:
-        """Say what is wrong; the session goes on in any case."""
-        await self._complain(self._word(failure), self._event_id)
+        """Tell the client what is wrong with its event; the session goes on."""
+        await self._complain(self._make_error(failure), self._event_id)
 
     async def _update(self, event: Body) -> None:
         has_spoken = self._conversation.has_spoken
@@ -234,11 +235,11 @@ class RealtimeSession(RecordedSession):
         await self._list_tools()
 
     async def _list_tools(self) -> None:
-        """Tell the tools of the MCP servers that the session names, each once, as an item of the conversation."""
+        """Add an item with the tools of each MCP server that the session names, unless the conversation has it."""
         tools = [read_tool(tool) for tool in self._session.get("tools") or ()]
-        told = {item.body.get("server_label") for item in self._conversation if item.body["type"] == LISTED}
+        listed = {item.body.get("server_label") for item in self._conversation if item.body["type"] == LISTED}
         for hosted in find_hosted_servers(list_connectors(tools), self._find_engine().servers, tools):
-            if hosted.label not in told:
+            if hosted.label not in listed:
                 name = self._name_item()
                 item = ConversationItem(write_listed(name, hosted.list_tools(hosted.allowed_names)))
                 previous = self._conversation.add(item)
@@ -259,8 +260,8 @@ class RealtimeSession(RecordedSession):
         silence = None if self._active is not None else self._input.take_silence()
         if silence is not None:
             name = self._name_item()
-            told = {"audio_start_ms": silence.start, "audio_end_ms": silence.end}
-            await self._say("input_audio_buffer.timeout_triggered", **told, item_id=name)
+            span = {"audio_start_ms": silence.start, "audio_end_ms": silence.end}
+            await self._say("input_audio_buffer.timeout_triggered", **span, item_id=name)
             await self._end_turn(silence.audio, name, is_silent=True)
 
     async def _notice(self, border: SpeechBorder) -> None:
@@ -328,8 +329,8 @@ class RealtimeSession(RecordedSession):
         item.heard = heard.text or ""
         if heard.text is None:
             failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
-            return self._word(failure)
-        # A rule is to be seen to answer; what is heard anyway is no call.
+            return self._make_error(failure)
+        # An answer of a rule is a call in the journal; what is heard without one is not.
         if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
             visit = self.admit(heard.call.http)
             visit.finish(Response(plan.rendered, Reply(200, ()), heard.call))
@@ -373,8 +374,8 @@ class RealtimeSession(RecordedSession):
     async def _truncate_item(self, event: Body) -> None:
         item = self._conversation.find(event["item_id"], "truncate", "truncating")
         item.shorten(event["content_index"], event["audio_end_ms"])
-        told = {name: event[name] for name in ("item_id", "content_index", "audio_end_ms")}
-        await self._say("conversation.item.truncated", **told)
+        repeated = {name: event[name] for name in ("item_id", "content_index", "audio_end_ms")}
+        await self._say("conversation.item.truncated", **repeated)
 
     async def _delete_item(self, event: Body) -> None:
         self._conversation.delete(event["item_id"])
@@ -392,7 +393,7 @@ class RealtimeSession(RecordedSession):
             raise Failure("bad_parameter", message, code="response_cancel_not_active")
         await self._cancel(turn, "client_cancelled")
 
-    # Responses.
+    # Responses
 
     async def _respond_to(self, stated: Body) -> None:
         """Begin a response, as the session says or the client has `stated` for it. Raises Failure."""
@@ -411,26 +412,25 @@ class RealtimeSession(RecordedSession):
             items = self._conversation.select(given, self._input.sound)
         body = self._write_turn(stated, items)
         write = partial(write_frame, body, items)
-        asked = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
         left = asyncio.Event()
-        visit = self.open_turn(to_json(body), asked, left)
-        sound = FORMATS[body["audio"]["output"]["format"]["type"]]
-        turn = ResponseTurn(visit, body, sound, left)
+        socket_turn = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
+        visit = self.open_turn(to_json(body), socket_turn, left)
+        turn = ResponseTurn(visit, body, sound=FORMATS[body["audio"]["output"]["format"]["type"]], left=left)
         self._turns.add(turn)
         if converses:
             self._active = turn
         self.start_task(self._run(turn))
 
     def _write_turn(self, stated: Body, items: Sequence[ConversationItem]) -> dict[str, Json]:
-        """Return the body of a turn's request: what the session says of a response, and the conversation."""
+        """Return the body of a turn's request: the settings of session and client for a response, and the items."""
         session = self._session
-        said = {key: value for key, value in stated.items() if value is not None and key not in ("input", "audio")}
+        own = {key: value for key, value in stated.items() if value is not None and key not in ("input", "audio")}
         repeated = {key: session[key] for key in _RESPONSE_KEYS if session.get(key) not in (None, "", [])}
         output = read_output(session, (stated.get("audio") or {}).get("output") or {})
         return {
             "model": session["model"],
             **repeated,
-            **said,
+            **own,
             "audio": {"output": output},
             "conversation_id": self._conversation_id,
             "input": [item.write() for item in items],
@@ -484,7 +484,7 @@ class RealtimeSession(RecordedSession):
         kind = event.get("type")
         begun = event.get("response")
         if turn.converses and isinstance(begun, dict) and begun.get("conversation_id", "") is None:
-            begun["conversation_id"] = self._conversation_id  # the provider was asked out of band
+            begun["conversation_id"] = self._conversation_id  # the provider's response was out of band
             data = to_json(event)
         if turn.is_over:
             self._forget(turn)
@@ -541,7 +541,7 @@ class RealtimeSession(RecordedSession):
         limit = {"name": "tokens", "limit": TOKENS_PER_MINUTE, "remaining": left, "reset_seconds": reset}
         await self._say("rate_limits.updated", rate_limits=[limit])
 
-    # What it says.
+    # Events of the server
 
     def _name_item(self) -> str:
         self._named += 1
@@ -570,7 +570,7 @@ class RealtimeSession(RecordedSession):
     async def _complain(self, error: Mapping[str, Json], event_id: str | None) -> None:
         await self._say("error", error={**error, "event_id": event_id})
 
-    def _word(self, failure: Failure) -> dict[str, Json]:
+    def _make_error(self, failure: Failure) -> dict[str, Json]:
         """Return the error of a failure in the words of the provider."""
         return read_error(self.responder.dialect.fail(self.handshake, failure, None))
 

@@ -24,7 +24,7 @@ LAST_TYPES = ("response.done", "error")  # of the events of a response
 
 
 class OpenItem(Struct):
-    """The item that is being sent: what was said in it so far."""
+    """The item that is being sent, and its words so far."""
 
     item: ConversationItem
     index: int
@@ -35,7 +35,7 @@ class OpenItem(Struct):
 class ResponseTurn:
     """A response: the visit of its request, and what was sent of it."""
 
-    def __init__(self, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event) -> None:
+    def __init__(self, visit: Visit, body: Mapping[str, Json], *, sound: SampleFormat, left: asyncio.Event) -> None:
         self.visit = visit
         self.body = body
         self.sound = sound
@@ -53,7 +53,7 @@ class ResponseTurn:
 
     @property
     def converses(self) -> bool:
-        """Return whether its items become part of the conversation."""
+        """Whether its items become part of the conversation."""
         return self.body.get("conversation") != "none"
 
     def follow(self, event: Event) -> None:
@@ -86,7 +86,7 @@ class ResponseTurn:
                 self.is_over = True
 
     def _write(self, open_item: OpenItem, text: str) -> None:
-        """Have the item say so much, as a client that interrupts it goes on from there."""
+        """Put the text so far into the item: a client that interrupts it gets that."""
         open_item.text = text
         body = open_item.item.body
         if body["type"] == "function_call":
@@ -126,8 +126,8 @@ class ResponseTurn:
 
     def _count(self) -> Json:
         call = self.visit.call
-        said = [item.get("arguments") or _read_text(item) for item in self.output]
-        usage = Usage(0 if call is None else call.prompt_tokens, sum(map(APPROX.count, said)))
+        texts = [item.get("arguments") or _read_text(item) for item in self.output]
+        usage = Usage(0 if call is None else call.prompt_tokens, sum(map(APPROX.count, texts)))
         spoken = -(-self.spoken // self.sound.count_bytes(TOKEN_OF_ASSISTANT))
         seen = 0 if call is None else count_images(call)
         return make_usage(usage, make_options(self.body, seen), spoken=spoken)
@@ -165,4 +165,4 @@ class TurnSender(EventSender):
 
 
 async def _send_nothing(message: Message) -> None:
-    """Take what is sent past the session: nothing is."""
+    """Send nothing: the session sends the frames itself."""

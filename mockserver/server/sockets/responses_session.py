@@ -106,6 +106,7 @@ class ClientEvents:
 
 
 def refuse_event(body: bytes, code: str, why: str, *, param: str | None = None, lane: str = "") -> ClientEvent:
+    """Return an event that is refused with this code and message."""
     return ClientEvent(lane, body, refusal=Failure("bad_parameter", why, status=400, code=code, param=param))
 
 
@@ -151,7 +152,7 @@ class ResponsesSession(SocketSession):
         self._has_room = asyncio.Event()
 
     async def take(self, message: Message) -> None:
-        """Answer what has no place in a lane at once, and queue what has; wait while too much waits already."""
+        """Refuse an event at once, or queue it in its lane; then wait while too much waits already."""
         text = message.get("text")
         if text is None:
             event: ClientEvent | None = refuse_event(b"", "invalid_json", _NO_BINARY)
@@ -189,16 +190,17 @@ class ResponsesSession(SocketSession):
         event = turn.event
         lane = self._lanes.get(event.lane)
         if lane is None:
-            lane = self._lanes[event.lane] = asyncio.Queue()
+            lane = asyncio.Queue()
+            self._lanes[event.lane] = lane
             self.start_task(self._run_lane(lane))
         lane.put_nowait(turn)
-        self._waiting = self._waiting + 1
-        self._waiting_bytes = self._waiting_bytes + len(event.body)
+        self._waiting += 1
+        self._waiting_bytes += len(event.body)
 
     async def _run_lane(self, lane: Lane) -> None:
         while (turn := await lane.get()) is not None:
-            self._waiting = self._waiting - 1
-            self._waiting_bytes = self._waiting_bytes - len(turn.event.body)
+            self._waiting -= 1
+            self._waiting_bytes -= len(turn.event.body)
             self._has_room.set()
             if self.is_over:
                 turn.visit.end(CLIENT_LEFT)

@@ -51,12 +51,12 @@ class SocketWire(Struct, frozen=True):
 
     @property
     def stopping(self) -> bool:
-        """Return False: its answers have an end."""
+        """False: its answers have an end."""
         return False
 
     @property
     def half_closed(self) -> bool:
-        """Return False: whoever closes a WebSocket leaves."""
+        """False: a client that closes a WebSocket leaves."""
         return False
 
     @property
@@ -160,7 +160,7 @@ class SocketSession:
         query = handshake.query
         model = query.get("model") or query.get("deployment") or ""
         meaning = ["websocket", handshake.path, dict(query)]
-        call = Call(responder.dialect.name, WEBSOCKET, model, handshake, meaning)
+        call = Call(responder.dialect.name, WEBSOCKET, model=model, http=handshake, meaning=meaning)
         await live.catch_up(handshake.namespace)
         space = live.namespaces.touch(handshake.namespace)
         engine = space.find_engine(live.engine)
@@ -195,11 +195,11 @@ class SocketSession:
 
     @property
     def subprotocol(self) -> str | None:
-        """Return which of the protocols that the client offers is spoken."""
+        """The protocol that is spoken, of those that the client offers."""
         return None
 
     async def greet(self) -> bool:
-        """Say what comes before anything that the client sends; False: it is turned away, and the connection closed."""
+        """Send what comes first. Return False if the client was turned away, and the connection closed."""
         return True
 
     async def take(self, message: Message) -> None:
@@ -207,18 +207,18 @@ class SocketSession:
         raise NotImplementedError
 
     async def end_answers(self, *, in_time: float | None) -> None:
-        """Let the answers that have begun end, for so many seconds; None: as long as they take."""
+        """Let the answers that have begun end, in `in_time` seconds at most; None: however long they take."""
         raise NotImplementedError
 
     def start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something beside the rest, as long as the session lasts; return its task."""
+        """Run a coroutine in a task, which ends with the session at the latest; return the task."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def end_tasks(self, *, in_time: float | None) -> None:
-        """Let what was started end, for so many seconds; None: as long as it takes."""
+        """Let the tasks of the session end, in `in_time` seconds at most; None: however long they take."""
         try:
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=in_time)
@@ -233,7 +233,7 @@ class SocketSession:
         raise NotImplementedError
 
     async def _take_all(self) -> int | None:
-        """Take what the client sends; return with which code the connection is to be closed, None if it has left."""
+        """Take the messages of the client. Return the code to close the connection with; None if it has left."""
         while True:
             left = MAX_SESSION - (self.responder.live.now() - self._began)
             try:
@@ -249,7 +249,7 @@ class SocketSession:
             await self.take(message)
 
     def make_request(self, body: bytes, turn: SocketTurn) -> HttpRequest:
-        """Return the request over HTTP that stands for something that the client asks."""
+        """Return the request over HTTP that stands for a turn of the client."""
         handshake = self.handshake
         headers = [field for field in handshake.headers if field[0] not in _HANDSHAKE_HEADERS]
         headers.append((b"content-type", b"application/json"))
@@ -287,6 +287,7 @@ class SocketSession:
         return {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
 
     async def refuse(self, failure: Failure, visit: Visit) -> Response:
+        """Return the response that refuses a request."""
         return visit.finish(visit.refuse(failure))
 
     async def send(self, message: Message) -> None:
@@ -314,7 +315,7 @@ class SocketSession:
 
     @contextmanager
     def _note_answering(self) -> Iterator[None]:
-        """Have the connection know that an answer is being sent."""
+        """Count an answer among those that are being sent on the connection, while the block runs."""
         if self._wire is None:
             yield
             return
@@ -325,6 +326,7 @@ class SocketSession:
             self._wire.wire.answering -= 1
 
     async def wait_until_left(self) -> Message:
+        """Return when the client has left, with the message of ASGI for that."""
         await self._has_left.wait()
         return {"type": "http.disconnect"}
 

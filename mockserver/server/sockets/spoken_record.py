@@ -45,13 +45,13 @@ class SessionRecord:
         self._received: list[str] = []
         self._size = 0
         visit.row.model = model
-        self._state(REALTIME_SESSION, Plan(None, "generated"), SWITCHING)
+        self._note_answer(REALTIME_SESSION, Plan(None, "generated"), SWITCHING)
 
     def refuse(self, plan: Plan, status: int) -> None:
         """Note that the client is turned away: that is a call like any other that is refused."""
-        self._state(TURN.name, plan, status)
+        self._note_answer(TURN.name, plan, status)
 
-    def _state(self, operation: str, plan: Plan, status: int) -> None:
+    def _note_answer(self, operation: str, plan: Plan, status: int) -> None:
         self.visit.row.operation = operation
         self.visit.row.note_answer(plan, Reply(status, _EVENTS))
 
@@ -72,7 +72,7 @@ class SessionRecord:
         self.visit.row.note_sent(write_event(Frame(_hide_sound(text).encode("utf-8", "replace"))))
 
     def end(self, client_code: int | None, server_code: int | None) -> None:
-        """Close the row: the client has closed the session with a code, or the server has; neither: it broke off."""
+        """Close the row. The client has closed the session with a code, or the server; without codes, it broke off."""
         by, code = ("server", server_code) if server_code is not None else ("client", client_code)
         self.note(to_json({"type": "websocket.close", "by": by, "code": code}).decode())
         row = self.visit.row
@@ -91,7 +91,7 @@ class Heard(Struct, frozen=True):
 
     @property
     def text(self) -> str | None:
-        """Return what is said; None if nobody knows."""
+        """The words in the sound; None if nothing tells them."""
         if isinstance(self.plan.outcome, Transcript):
             return self.plan.outcome.text
         return self.call.last_user if self.call.messages else None
@@ -100,8 +100,8 @@ class Heard(Struct, frozen=True):
 class RecordedSession(SocketSession):
     """A session that is a row of the journal once it has begun.
 
-    Each message is an act of the client, and each answer a turn. `held`: bytes of `max_unsent` that its sound and what
-    was said take until it ends.
+    Each message is an act of the client, and each answer a turn. Its sound and its items take `held` bytes of
+    `max_unsent` until it ends.
     """
 
     record: SessionRecord | None = None
@@ -122,11 +122,11 @@ class RecordedSession(SocketSession):
 
     @property
     def size(self) -> int:
-        """Return how many bytes the session holds."""
+        """The bytes that the session holds."""
         raise NotImplementedError
 
     async def act(self, message: Message) -> None:
-        """Do what a message of the client asks. Raises Failure."""
+        """Handle a message of the client. Raises Failure."""
         raise NotImplementedError
 
     async def complain(self, failure: Failure) -> None:
@@ -169,10 +169,11 @@ class RecordedSession(SocketSession):
         return visit
 
     async def hear(self, transcription: Body, audio: bytes, sound: SampleFormat) -> Heard:
-        """Return what is said in a sound: a rule may state it, or it is what mockserver's own speech carries."""
+        """Return the words in a sound: those of a rule, or those that mockserver's own speech carries."""
         request = self.make_request(b"", SocketTurn(SocketAnswers()))
         dialect = self.responder.dialect.name
-        call = await on_thread(make_recording_call, request, dialect, transcription, audio, sound)
+        make = partial(make_recording_call, request, dialect, transcription=transcription, audio=audio, sound=sound)
+        call = await on_thread(make)
         engine = self.responder.live.find_engine(self.handshake.namespace)
         return Heard(call, await plan_call(engine, replace(call, http=replace(request, turn=None))))
 

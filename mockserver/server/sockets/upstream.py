@@ -46,7 +46,8 @@ class UpstreamSocket:
 
         Raises what httpx2 raises when a connection breaks.
         """
-        frames = self._lanes[turn.lane] = asyncio.Queue(MAX_UNREAD)
+        frames: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_UNREAD)
+        self._lanes[turn.lane] = frames
         try:
             if not await self._send_frame(request, turn.write_frame().decode("utf-8", "replace")):
                 self._forget(frames, turn)
@@ -57,7 +58,7 @@ class UpstreamSocket:
             self._forget(frames, turn)
             await self.close()
             raise
-        return self._make_answer(first, frames, turn, request)
+        return self._make_answer(first, frames, turn=turn, request=request)
 
     async def _send_frame(self, request: "Request", frame: str) -> bool:
         """Send a frame, over another connection if this one was closed meanwhile; return whether there is any."""
@@ -82,7 +83,8 @@ class UpstreamSocket:
         """Close it; the next request opens another one."""
         connection = self._connection
         reader = self._reader
-        self._connection = self._reader = None
+        self._connection = None
+        self._reader = None
         if connection is not None and reader is not None:
             reader.cancel()
             for frames in self._lanes.values():
@@ -149,7 +151,7 @@ class UpstreamSocket:
             raise ReadTimeout("the WebSocket is silent") from None
 
     def _make_answer(
-        self, first: bytes, frames: "asyncio.Queue[bytes | None]", turn: SocketTurn, request: "Request"
+        self, first: bytes, frames: "asyncio.Queue[bytes | None]", *, turn: SocketTurn, request: "Request"
     ) -> "Response":
         event = try_parse(first.decode("utf-8", "replace"))
         if isinstance(event, dict) and event.get("type") == "error" and isinstance(event.get("error"), dict):
@@ -248,6 +250,7 @@ def _find_tls(request: "Request") -> dict[str, Any]:
 
 
 def find_read_timeout(request: "Request") -> float | None:
+    """Return for how many seconds an upstream may be silent."""
     seconds: float | None = request.extensions.get("timeout", {}).get("read")
     return seconds
 
@@ -282,7 +285,7 @@ def _find_headers(event: dict[str, Json]) -> list[tuple[str, str]]:
     error = event["error"]
     stated = event.get("headers") or (error.get("headers") if isinstance(error, dict) else None)
     fields = stated.items() if isinstance(stated, dict) else ()
-    return [(name, value) for name, value in fields if isinstance(value, str) and name.lower().startswith(_TOLD)]
+    return [(name, value) for name, value in fields if isinstance(value, str) and name.lower().startswith(_HEEDED)]
 
 
 def _drop_headers(error: Json) -> Json:
@@ -290,6 +293,6 @@ def _drop_headers(error: Json) -> Json:
 
 
 EVENTS = "text/event-stream; charset=utf-8"
-_TOLD = ("retry-after", "x-ratelimit-")
+_HEEDED = ("retry-after", "x-ratelimit-")  # headers of errors that clients heed
 _HTTP_HEADERS = frozenset(("host", "connection", "content-length", "content-type", "accept", "accept-encoding"))
 _NEVER_SENT = (1005, 1006, 1015)  # codes that clients make up (RFC 6455, 7.4.1)

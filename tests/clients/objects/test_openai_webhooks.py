@@ -170,7 +170,7 @@ def test_the_next_event_is_sent_whatever_becomes_of_one(monkeypatch: pytest.Monk
     event = WebhookEvent("openai", id="evt_1", created=0, kind="batch.failed", about="batch_1")
 
     async def send() -> None:
-        send_events(live, live.journal, (event, event), "default")
+        send_events((event, event), live, journal=live.journal, namespace="default")
         while len(live.journal.list_rows("default")) < 2 or live.journal.open_calls:
             await asyncio.sleep(0)
 

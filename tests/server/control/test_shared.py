@@ -17,7 +17,7 @@ import pytest
 from mockserver.server import fleet
 from mockserver.server.compose import start
 from mockserver.server.run import Running
-from mockserver.server.shared_state import share
+from mockserver.server.shared_state import join_fleet
 from mockserver.server.sources import Sources
 from mockserver.state.redis import member
 from mockserver.state.redis.member import Member
@@ -109,7 +109,7 @@ def server(tmp_path: Path, shared: RedisServer, request: pytest.FixtureRequest) 
 @contextmanager
 def sharing(file: Path, shared: RedisServer, **settings: Any) -> Iterator[Running]:
     live = start(Sources((file,), {"port": 0, "state": shared.url, "reload": False, **settings}, {}))
-    share(live)
+    join_fleet(live)
     with Running(live) as running:
         yield running
 

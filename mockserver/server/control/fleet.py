@@ -1,6 +1,6 @@
 """Requests of the control API where several servers share a state: who answers, and how several answers become one.
 
-A route says it with its view (`ROUTES`). A change holds for all servers; what their journals say is asked of every one.
+`ROUTES` states it beside each view. A change holds for all servers; of their journals, each is asked for its own.
 """
 
 import json
@@ -26,17 +26,17 @@ from mockserver.server.live import ConflictError
 from mockserver.server.namespaces import ALL
 
 if TYPE_CHECKING:
-    from mockserver.server.fleet import Fleet
+    from mockserver.server.fleet import RedisFleet
 
 _TRIES = 20  # of a change that others come before
 T = TypeVar("T")
 
-View = Callable[[ControlRequest], Awaitable[Response]]
-Share = Callable[[View, ControlRequest, "Fleet"], Awaitable[Response]]
+View = Callable[[ControlRequest], Awaitable[Response]]  # answers for one server
+FleetView = Callable[[View, ControlRequest, "RedisFleet"], Awaitable[Response]]  # answers for all, often by the view
 
 
-async def change(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
-    """Change what one namespace has of its own, at all servers; again, if somebody else has changed it meanwhile."""
+async def change(view: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
+    """Change what one namespace has of its own, at all servers. Try again if somebody else has changed it meanwhile."""
 
     async def attempt() -> Response:
         try:
@@ -51,13 +51,13 @@ async def change(view: View, request: ControlRequest, fleet: "Fleet") -> Respons
 
 
 class Route(Struct, frozen=True):
-    """What is at a path for a method: the view that answers, and how it is answered where servers share a state.
+    """What is at a path for a method: the view that answers, and the one that does where servers share a state.
 
-    `reads`: it changes nothing, so that one of several workers which share nothing may answer, too.
+    One that only `reads` changes nothing, so that any of several workers that share nothing may answer it.
     """
 
     view: View
-    share: Share = change
+    fleet_view: FleetView = change
     reads: bool = False
 
     async def answer(self, request: ControlRequest) -> Response:
@@ -65,28 +65,31 @@ class Route(Struct, frozen=True):
         if request.live.fleet is None:
             return await self.view(request)
         try:
-            return await self.share(self.view, request, cast("Fleet", request.live.fleet))
+            return await self.fleet_view(self.view, request, cast("RedisFleet", request.live.fleet))
         except StateLostError as error:
             half_done = "" if request.method == "GET" or self.reads else "the change may have been made; "
             words = f"state lost: {error}; {half_done}try again when the state is back"
             raise RefusedError(503, words, headers={"retry-after": "1"}) from error
 
 
-async def answer_at_once(view: View, request: ControlRequest, _: "Fleet") -> Response:
+async def answer_at_once(view: View, request: ControlRequest, _: "RedisFleet") -> Response:
     """Answer without looking for what others have changed, which needs the state."""
     return await view(request)
 
 
-async def answer_here(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
-    """Answer with what this server has itself; what it cannot read now is as it was known before."""
+async def answer_here(view: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
+    """Answer with what this server has itself; of what it cannot read now, it shows what it has read before."""
     for name in request.namespaces:
         with suppress(StateLostError, Failure):
             await fleet.catch_up(name)
     return await view(request)
 
 
-async def ask_owner(view: View, request: ControlRequest, fleet: "Fleet", call: int | None = None) -> Response:
-    """Answer at the server that has the call; if that is gone, at this one, which has no such call."""
+async def ask_owner(view: View, request: ControlRequest, fleet: "RedisFleet", call: int | None = None) -> Response:
+    """Answer at the server that has the call of a number, by default the one that the path names.
+
+    If that server is gone, this one answers, which has no such call.
+    """
     number = parse_number(request.item, "the number of a call") if call is None else call
     owner = fleet.find_owner(number)
     if owner == fleet.slot or owner not in await fleet.member.find_members():
@@ -98,18 +101,18 @@ async def ask_owner(view: View, request: ControlRequest, fleet: "Fleet", call: i
     return _make_response(found.answers[owner])
 
 
-class Gathered(Struct, frozen=True):
-    """What all servers answered, this one first, and which did not (`missing`, `too_large`), by their numbers."""
+class GatheredAnswers(Struct, frozen=True):
+    """The bodies that all servers answered with, this one's first; `left_out` as in `FleetAnswers`."""
 
     bodies: Sequence[str]
     kind: str
     left_out: Mapping[str, Sequence[int]]
 
 
-async def gather(request: ControlRequest, fleet: "Fleet", *, changes: bool = False) -> Gathered | Response:
-    """Ask all servers; return the first error if there is one.
+async def gather(request: ControlRequest, fleet: "RedisFleet", *, changes: bool = False) -> GatheredAnswers | Response:
+    """Return the answers of all servers to a request, or the first error among them.
 
-    Raises StateLostError if the state is lost and the request `changes` something; else this server answers alone.
+    If the state is lost, this server answers alone; but a request that `changes` something raises StateLostError.
     """
     question = _make_question(request)
     try:
@@ -126,13 +129,13 @@ async def gather(request: ControlRequest, fleet: "Fleet", *, changes: bool = Fal
     if not ordered:
         raise StateLostError("no server has answered")
     bodies = [answer["body"].encode("latin-1").decode() for answer in ordered]
-    return Gathered(bodies, ordered[0]["type"], found.left_out)
+    return GatheredAnswers(bodies, ordered[0]["type"], found.left_out)
 
 
-def ask_all(join: Callable[[Sequence[Any], ControlRequest], Mapping[str, Json]], *, changes: bool = False) -> Share:
-    """Return how to answer with what all servers say: `join` makes one table of their tables, this server's first."""
+def ask_all(join: Callable[[Sequence[Any], ControlRequest], Mapping[str, Json]], *, changes: bool = False) -> FleetView:
+    """Return a view that joins the answers of all servers: `join` makes one table of theirs, this server's first."""
 
-    async def share(_: View, request: ControlRequest, fleet: "Fleet") -> Response:
+    async def answer(_: View, request: ControlRequest, fleet: "RedisFleet") -> Response:
         found = await gather(request, fleet, changes=changes)
         if isinstance(found, Response):
             return found
@@ -142,16 +145,16 @@ def ask_all(join: Callable[[Sequence[Any], ControlRequest], Mapping[str, Json]],
             return Response(json.dumps(content, separators=(",", ":")) + "\n", media_type="application/json")
         return make_json_response(content)
 
-    return share
+    return answer
 
 
-def refuse(words: str) -> Share:
-    """Return how to refuse what servers that share a state do not do."""
+def refuse(words: str) -> FleetView:
+    """Return a view that refuses what servers that share a state do not do."""
 
-    async def share(_: View, __: ControlRequest, ___: "Fleet") -> Response:
+    async def answer(_: View, __: ControlRequest, ___: "RedisFleet") -> Response:
         raise RefusedError(409, words)
 
-    return share
+    return answer
 
 
 async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
@@ -163,6 +166,7 @@ async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 def list_servers(slots: Sequence[int]) -> str:
+    """Return how messages name servers: `server 1, 3`."""
     return "server " + ", ".join(map(str, slots))
 
 
@@ -181,10 +185,10 @@ def _make_response(answer: Mapping[str, Any]) -> Response:
 
 
 async def answer_question(route: Route, request: ControlRequest) -> bytes:
-    """Return what this server answers to the request that another passes on: status, type and body."""
+    """Return this server's answer to a request that another passes on, as JSON: its status, type and body."""
     assert request.live.fleet is not None  # only another server of the fleet asks
     try:
-        response = await answer_here(route.view, request, cast("Fleet", request.live.fleet))
+        response = await answer_here(route.view, request, cast("RedisFleet", request.live.fleet))
     except RefusedError as refused:
         response = refused.response
     body = (await read_response(response)).decode("latin-1")

@@ -42,10 +42,10 @@ def find_tokenizer(name: str) -> Tokenizer:
     if name == APPROX.name:
         return APPROX
     _read_vocabulary(name)
-    return Exact(name)
+    return ExactTokenizer(name)
 
 
-class Exact:
+class ExactTokenizer:
     """A published tokenizer. A text is looked at in blocks, and what was found in each is remembered.
 
     A block ends where every vocabulary begins a new word, so that its tokens are those of the whole text. Only a word

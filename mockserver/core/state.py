@@ -56,7 +56,7 @@ STATE = "state"  # the key of a scenario's state
 START = "start"  # the state in which every scenario begins
 
 
-class Versioned(NamedTuple, Generic[Value]):
+class VersionedValue(NamedTuple, Generic[Value]):
     """A value with the number of its version, which each change raises."""
 
     value: Value
@@ -74,7 +74,7 @@ class ValueStore(Protocol[Value]):
     def bounds_files(self) -> str:
         """The setting that bounds the files that are kept."""
 
-    async def get(self, namespace: str, key: str) -> Versioned[Value] | None:
+    async def get(self, namespace: str, key: str) -> VersionedValue[Value] | None:
         """Return the value and its version, or None."""
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> Awaitable[None] | None:
@@ -83,7 +83,7 @@ class ValueStore(Protocol[Value]):
         It is kept once what this returns, if anything, was awaited.
         """
 
-    async def change(self, namespace: str, key: str, value: Versioned[Value], *, size: int) -> bool:
+    async def change(self, namespace: str, key: str, value: VersionedValue[Value], *, size: int) -> bool:
         """Replace a value of this version; return False if it has another version by now, or is gone."""
 
     async def list_values(self, namespace: str) -> tuple[Value, ...]:

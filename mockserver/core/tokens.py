@@ -331,7 +331,7 @@ _COUNTS = _Counts(most=1 << 22)
 _SPLITS = _Splits(most=1 << 23)
 
 
-class Approximate:
+class ApproximateTokenizer:
     """Estimates tokens: fast, without a vocabulary, the same everywhere."""
 
     name = "approx"
@@ -350,7 +350,7 @@ class Approximate:
         return tuple(map(make_placeholder, numbers))
 
 
-APPROX = Approximate()
+APPROX = ApproximateTokenizer()
 split = APPROX.split
 count = APPROX.count
 

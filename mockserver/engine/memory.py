@@ -26,7 +26,7 @@ from mockserver.core.plan import (
     Timing,
     ToolUse,
 )
-from mockserver.core.state import ValueStore, Versioned
+from mockserver.core.state import ValueStore, VersionedValue
 from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
@@ -113,7 +113,7 @@ class Memory(Struct, frozen=True):
                 return now
             kept = now.kept
             if kept is None or await self.store.change(
-                call.http.namespace, key, Versioned(kept, version), size=kept.size
+                call.http.namespace, key, VersionedValue(kept, version), size=kept.size
             ):
                 return now.seen
         return None
@@ -140,7 +140,7 @@ class Memory(Struct, frozen=True):
                 names.append(kept.made_model)
             elif (found := await self.store.get(namespace, kept.key)) is not None:
                 without = replace(kept, model="")
-                await self.store.change(namespace, kept.key, Versioned(without, found.version), size=without.size)
+                await self.store.change(namespace, kept.key, VersionedValue(without, found.version), size=without.size)
         return names
 
     async def _find(self, call: Call, operation: str, name: str) -> Kept | None:

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.state import ValueStore, Versioned
+from mockserver.core.state import ValueStore, VersionedValue
 from mockserver.kinds.kind import OperationKind, ThenKey
 from mockserver.media.large_data import hash_data
 
@@ -205,7 +205,7 @@ class Objects(Struct, frozen=True, kw_only=True):
             after = change(before)
             if after is before:
                 return ObjectChange(before, after)
-            if await self.store.change(self._namespace, kept.key, Versioned(after, version), size=after.size):
+            if await self.store.change(self._namespace, kept.key, VersionedValue(after, version), size=after.size):
                 return ObjectChange(before, after)
         return ObjectChange(kept, change(kept))
 

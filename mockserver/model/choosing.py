@@ -79,14 +79,19 @@ class Offers:
                 found += [(place.start(), self.tools[offer.at])] if place else []
         return found
 
-    def list_alike(self, said: "Said") -> list[Offer]:
+    def list_alike(self, said: "Utterance") -> list[Offer]:
         """Return the offers that share a word with what is said, in their order."""
         met = [(len(offer.keys & said.keys), -offer.at, offer) for offer in self._offers]
         nearest = nlargest(_MOST_ALIKE, (each for each in met if each[0]))
         return sorted((offer for *_, offer in nearest), key=lambda offer: offer.at)
 
     def find_best(
-        self, said: "Said", mentioned: Mentions, *, least: float, against: Callable[[Offer], float] = lambda offer: 0
+        self,
+        said: "Utterance",
+        mentioned: Mentions,
+        *,
+        least: float,
+        against: Callable[[Offer], float] = lambda offer: 0,
     ) -> Tool | None:
         """Return the tool that fits best what the user says, of equals the first; None if none fits well enough.
 
@@ -106,7 +111,7 @@ class Offers:
         return None if found is None or totals[found] < least else self.tools[found]
 
 
-def score_words(offer: Offer, said: "Said") -> float:
+def score_words(offer: Offer, said: "Utterance") -> float:
     """Return how well a tool fits what the user says, by words alone; 0 if they have nothing in common."""
     by_words = _score_name(offer, said) + _score_description(offer, said.keys)
     if not by_words:
@@ -235,7 +240,7 @@ def list_required(tool: Tool) -> frozenset[str]:
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
 
-class Said:
+class Utterance:
     """Words that a user says, with what every tool is compared with."""
 
     def __init__(self, said: Sequence[str]) -> None:
@@ -250,7 +255,7 @@ class Said:
         self.verbs = [word for word in said[:4] if is_action(word)]
 
 
-def _score_name(offer: Offer, said: Said) -> float:
+def _score_name(offer: Offer, said: Utterance) -> float:
     """Return the share of the name that the text says.
 
     Light words count only if they are the whole name and come first.
@@ -280,7 +285,7 @@ def _score_description(offer: Offer, heard: Keys) -> float:
     return min(_WEIGHTS["description at most"], score)
 
 
-def _score_verb(offer: Offer, said: Said) -> float:
+def _score_verb(offer: Offer, said: Utterance) -> float:
     """Return what the verb of the text says for or against a tool."""
     own = [word for word in offer.name if is_action(word.word)]
     verbs = said.verbs
@@ -462,7 +467,7 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
 def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = keep_ends(text, _LONGEST_END, _LONGEST_END)
-    return Offers(tools, hints).find_best(Said(split_words(text)), find_mentions(text), least=0.01)
+    return Offers(tools, hints).find_best(Utterance(split_words(text)), find_mentions(text), least=0.01)
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
@@ -475,7 +480,7 @@ def find_option(text: str, options: Mapping[str, str]) -> str | None:
 def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
     """Return the options that have to do with a text by their descriptions, those that fit it best first."""
     offers = Offers([Tool(name, about) for name, about in options.items()])
-    said = Said(split_words(text))
+    said = Utterance(split_words(text))
     scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.list_alike(said)}
     return sorted(scores, key=lambda name: -scores[name])
 
@@ -501,7 +506,7 @@ def _list_denied_names(denied: str, offers: Offers) -> Iterator[str]:
     if _ANY_TOOL.match(denied):
         yield from (tool.name for tool in offers.tools)
         return
-    said = Said(split_words(denied))
+    said = Utterance(split_words(denied))
     alike = (each for each in offers.list_alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
     yield from (offers.tools[each.at].name for each in alike)
     yield from (tool.name for _, tool in offers.find_named(denied))
@@ -535,9 +540,9 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
         own = (*own, "command")
     if clause.idle or not any(map(find_keys, own)):
         return []
-    alone = Said(own)
+    alone = Utterance(own)
     composed = _list_composing_words(clause, own, head)
-    said = Said((*own, *split_words(before.text))) if refers_back(clause.text) else alone
+    said = Utterance((*own, *split_words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
         """Return what speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""

@@ -20,7 +20,7 @@ from mockserver.model.listed_options import list_options
 from mockserver.model.orders import NUMBER, Request, read_word_group
 from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
-from mockserver.model.shapes import Described, infer_shape, make_record_schema
+from mockserver.model.shapes import DescribedShape, infer_shape, make_record_schema
 from mockserver.model.vocabulary import (
     RULING,
     capitalize,
@@ -345,7 +345,7 @@ _TOKEN = compile_lazily(r"[\w'-]+|[^\w\s]")
 # Forms to fill in
 
 
-def find_form(text: str) -> Described | None:
+def find_form(text: str) -> DescribedShape | None:
     """Return the form that a text orders, such as `name|age`, `Name: <name>`, `<a>what it holds</a>` or YAML."""
     if (in_yaml := _find_yaml(text)) is not None:
         return in_yaml
@@ -363,7 +363,7 @@ def find_form(text: str) -> Described | None:
     return _describe(gap.sub("\0", form), names, rest) if len(names) > 1 else None
 
 
-def _find_yaml(text: str) -> Described | None:
+def _find_yaml(text: str) -> DescribedShape | None:
     """Return the last example in YAML that a text shows as the format of the answer."""
     shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
     if not shown:
@@ -373,7 +373,7 @@ def _find_yaml(text: str) -> Described | None:
     for found in reversed(shown):
         read = parse(found["shown"])
         if isinstance(read.data, Mapping) and read.data and not read.problems:
-            return Described(infer_shape(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
+            return DescribedShape(infer_shape(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
     return None
 
 
@@ -384,7 +384,7 @@ def _write_yaml(value: Json) -> str:
     return f"```yaml\n{lines}```"
 
 
-def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:
+def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> DescribedShape | None:
     """Return a form with a zero byte for each gap; options that the text lists are those of the first free gap."""
     if blank.count("\0") != len(names) or not names:
         return None
@@ -399,7 +399,7 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
         gaps = (value[name] for name in names)
         return re.sub("\0", lambda _: each if isinstance(each := next(gaps), str) else compact(each), blank)
 
-    return Described(make_record_schema(wanted), rest, write)
+    return DescribedShape(make_record_schema(wanted), rest, write)
 
 
 _MOST_EXAMPLES = 8

@@ -48,7 +48,7 @@ from mockserver.model.prose import (
     write_sentences,
     write_text_on,
 )
-from mockserver.model.shapes import Described, asks_for_json, find_shape
+from mockserver.model.shapes import DescribedShape, asks_for_json, find_shape
 from mockserver.model.tool_uses import add_earlier_results, fill_schema, list_tool_uses, make_tool_use, waits
 from mockserver.model.vocabulary import cut_excerpt, draw_phrase, split_words
 
@@ -166,7 +166,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     if found is None and any(map(asks_for_json, (cut_excerpt(said), cut_excerpt(rules)))):
         return write_json(call, seed, {})
     if found is None and (found := find_form(cut_excerpt(said)) or find_form(cut_excerpt(rules))):
-        found = found if find_form(cut_excerpt(said)) else Described(found.schema, said, found.write)
+        found = found if find_form(cut_excerpt(said)) else DescribedShape(found.schema, said, found.write)
     if found is None:
         return None
     value = _fill_shape(found, call, seed)
@@ -186,7 +186,7 @@ def _list_orders(call: Call) -> list[str]:
     ]
 
 
-def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
+def _fill_shape(found: DescribedShape, call: Call, seed: Seed) -> Json:
     """Return what a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
         return _fill(found.schema, call, seed=seed, said=found.rest)

@@ -355,7 +355,7 @@ _RANGE = compile_lazily(
 # What a prompt describes
 
 
-class Described(Struct, frozen=True):
+class DescribedShape(Struct, frozen=True):
     """A JSON Schema that texts describe, what they say apart from it, and the notation of its value."""
 
     schema: Json
@@ -363,7 +363,7 @@ class Described(Struct, frozen=True):
     write: Callable[[Json], str] = compact
 
 
-def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Described | None:
+def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> DescribedShape | None:
     """Return the shape of the JSON that the user or the instructions want; None where nobody asks for JSON.
 
     A schema is believed before an example, that before keys or words; of two equals what the user says.
@@ -390,7 +390,7 @@ def _halve_braces(text: str) -> str:
     return "```".join(each.replace("{{", "{").replace("}}", "}") if "{{" in each else each for each in pieces)
 
 
-def _describe_shape(text: str, found: FoundValue, said: str) -> Described:
+def _describe_shape(text: str, found: FoundValue, said: str) -> DescribedShape:
     schema = found.value
     before = text[: found.start]
     after = text[found.end :]
@@ -410,7 +410,7 @@ def _describe_shape(text: str, found: FoundValue, said: str) -> Described:
         rest = rest.replace(counted[0], " ")
     fenced = any(_FENCED.search(fold(each)) for each in (text, said))
     opening, closing = ("```json\n", "\n```") if fenced else ("", "")
-    return Described(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
+    return DescribedShape(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:

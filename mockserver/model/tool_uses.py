@@ -33,8 +33,8 @@ from mockserver.model.choosing import (
     HANDOFF,
     POINTS_BACK,
     Offers,
-    Said,
     ToolRequest,
+    Utterance,
     blank_quotes,
     find_best,
     find_meanings,
@@ -472,7 +472,7 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         return ()
     if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
         offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-        fitting = offers.find_best(Said(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
+        fitting = offers.find_best(Utterance(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
         only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
         if fitting or only_sorts:
             return (ToolRequest(fitting or colleagues[0], text),)

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple
 
 from mockserver.core.rates import Admission, Draw, Limits
 from mockserver.core.seed import monotonic
-from mockserver.core.state import START, STATE, Precondition, Value, Versioned
+from mockserver.core.state import START, STATE, Precondition, Value, VersionedValue
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace
@@ -251,9 +251,9 @@ class MemoryValueStore(Generic[Value]):
     def bounds_files(self) -> str:
         return "stored_files"
 
-    async def get(self, namespace: str, key: str) -> Versioned[Value] | None:
+    async def get(self, namespace: str, key: str) -> VersionedValue[Value] | None:
         entry = self._find_space(namespace).entries.get(key) if namespace in self._spaces else None
-        return None if entry is None else Versioned(entry.value, entry.version)
+        return None if entry is None else VersionedValue(entry.value, entry.version)
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         space = self._find_space(namespace)
@@ -265,7 +265,7 @@ class MemoryValueStore(Generic[Value]):
             space.add(key, value, size=size, on_disk=on_disk)
         self._keep_within(space, *before)
 
-    async def change(self, namespace: str, key: str, value: Versioned[Value], *, size: int) -> bool:
+    async def change(self, namespace: str, key: str, value: VersionedValue[Value], *, size: int) -> bool:
         found = await self.get(namespace, key)
         if found is None or found.version != value.version:
             return False

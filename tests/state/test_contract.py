@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.rates import Draw, Limits, LimitStore
-from mockserver.core.state import Counters, Precondition, ValueStore, Versioned
+from mockserver.core.state import Counters, Precondition, ValueStore, VersionedValue
 from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
 from mockserver.state.redis import stores
 from mockserver.state.redis.client import Script
@@ -122,9 +122,9 @@ async def test_values_have_versions(made: Made) -> None:
     found = await values.get("a", "x")
     assert found is not None
     assert found[0] == "1 ö"
-    assert await values.change("a", "x", Versioned("2", found.version), size=1)
-    assert not await values.change("a", "x", Versioned("3", found.version), size=1)
-    assert not await values.change("b", "x", Versioned("3", found.version), size=1)
+    assert await values.change("a", "x", VersionedValue("2", found.version), size=1)
+    assert not await values.change("a", "x", VersionedValue("3", found.version), size=1)
+    assert not await values.change("b", "x", VersionedValue("3", found.version), size=1)
     assert (await values.list_values("a"), await values.count("a")) == (("2",), 1)
     await values.clear("a")
     assert (await values.get("a", "x"), await values.count("a")) == (None, 0)
@@ -148,7 +148,9 @@ async def test_of_many_changes_at_once_one_wins(made: Made) -> None:
     await kept(values, "x", "0")
     found = await values.get("a", "x")
     assert found is not None
-    won = await asyncio.gather(*[values.change("a", "x", Versioned(str(n), found.version), size=1) for n in range(20)])
+    won = await asyncio.gather(
+        *[values.change("a", "x", VersionedValue(str(n), found.version), size=1) for n in range(20)]
+    )
     assert sum(won) == 1
 
 
@@ -309,7 +311,7 @@ def test_value_stores_agree(running_redis: RedisServer, steps: list[Any]) -> Non
                 there = await values.get(namespace, key)
                 version = -1 if there is None else there[1] - (name == "stale")
                 found.append(
-                    (there and there[0], await values.change(namespace, key, Versioned(value, version), size=size))
+                    (there and there[0], await values.change(namespace, key, VersionedValue(value, version), size=size))
                 )
         return found, await values.list_values(namespace), await values.count(namespace)
 

@@ -1,6 +1,6 @@
 """What one process keeps for later, and what it lets go."""
 
-from mockserver.core.state import Versioned
+from mockserver.core.state import VersionedValue
 from mockserver.state.in_memory import NAMESPACES_IN_FULL, MemoryValueStore
 
 
@@ -14,7 +14,7 @@ async def filled(
 
 async def test_who_only_looks_makes_nobody_go() -> None:
     store = await filled(MemoryValueStore[str](count=9, size=9, max_namespaces=1), "x")
-    assert not await store.change("b", "x", Versioned("was never there", 1), size=1)
+    assert not await store.change("b", "x", VersionedValue("was never there", 1), size=1)
     assert (await store.get("b", "x"), await store.list_values("b"), await store.list_values("a")) == (None, (), ("X",))
 
 
@@ -25,9 +25,9 @@ async def test_a_value_that_is_put_again_is_the_newest_and_counts_once() -> None
 
 async def test_a_value_that_is_changed_keeps_its_place() -> None:
     store = await filled(MemoryValueStore[str](count=9, size=9), "x", "y", size=4)
-    assert await store.change("a", "x", Versioned("changed", 1), size=3)
-    assert not await store.change("a", "x", Versioned("too late", 1), size=3)
-    assert not await store.change("a", "z", Versioned("was never there", 1), size=1)
+    assert await store.change("a", "x", VersionedValue("changed", 1), size=3)
+    assert not await store.change("a", "x", VersionedValue("too late", 1), size=3)
+    assert not await store.change("a", "z", VersionedValue("was never there", 1), size=1)
     assert await store.list_values("a") == ("changed", "Y")
     await filled(store, "z", size=2)
     assert await store.list_values("a") == ("changed", "Y", "Z")

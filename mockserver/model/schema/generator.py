@@ -68,14 +68,14 @@ class Location(Struct, frozen=True):
         )
 
 
-class Taken(Struct, frozen=True):
+class TakenValues(Struct, frozen=True):
     """The values of an object that come from the prompt, and the names that were looked up there."""
 
     values: Mapping[str, Json] = {}
     looked_up: frozenset[str] = frozenset()
 
 
-_NOTHING_TAKEN = Taken()
+_NOTHING_TAKEN = TakenValues()
 
 
 class Attempt:
@@ -170,7 +170,7 @@ class Attempt:
                 taken = self.take_values(shape, location, taken)
                 if taken.values:
                     return self._make_first_possible(shape, location, taken)
-        return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
+        return self._make_first_possible(shape, location, TakenValues(looked_up=taken.looked_up))
 
     def _list_default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
         """Return the default and examples of the schema, unless they were rejected or the prompt says more."""
@@ -184,7 +184,7 @@ class Attempt:
 
     # Alternatives
 
-    def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
+    def _make_first_possible(self, shape: Shape, location: Location, taken: TakenValues) -> Json:
         choices = shape.choices
         first: UnsatisfiableError | None = None
         combinations = self.combine(shape, choices, location=location, taken=taken) if choices else iter([shape])
@@ -198,7 +198,7 @@ class Attempt:
         raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
 
     def combine(
-        self, shape: Shape, choices: Sequence[Alternatives], location: Location, taken: Taken
+        self, shape: Shape, choices: Sequence[Alternatives], location: Location, taken: TakenValues
     ) -> Iterator[Shape]:
         """Add one option of each choice, in every way that agrees with what the prompt says."""
         left: list[tuple[Shape, Option, Sequence[Alternatives]]] = [(shape, (), choices)]
@@ -247,7 +247,7 @@ class Attempt:
 
     # One value
 
-    def _make_value(self, shape: Shape, location: Location, taken: Taken) -> Json:
+    def _make_value(self, shape: Shape, location: Location, taken: TakenValues) -> Json:
         if shape.listed is not None:
             return self._pick_listed(shape, shape.listed, location)
         failed: UnsatisfiableError | None = None
@@ -276,7 +276,7 @@ class Attempt:
         ordered = sorted(types, key=lambda kind: is_stated and (kind == "null") == self.is_generous(location))
         return _rotate(ordered, location.rejections // 2)  # try each type twice
 
-    def _make_of_type(self, kind: str, shape: Shape, location: Location, taken: Taken) -> Json:
+    def _make_of_type(self, kind: str, shape: Shape, location: Location, taken: TakenValues) -> Json:
         match kind:
             case "object":
                 return _ObjectMaker(
@@ -310,7 +310,7 @@ class Attempt:
 
     # What the prompt says
 
-    def take_values(self, shape: Shape, location: Location, taken: Taken) -> Taken:
+    def take_values(self, shape: Shape, location: Location, taken: TakenValues) -> TakenValues:
         """Add what the prompt says of an object's properties that were not looked up before."""
         if not self.has_prompt or location.rejections or "object" not in shape.types:
             return taken
@@ -330,7 +330,7 @@ class Attempt:
             found, left = self.said.assign(views, fits, required=needed, owner=location.name)
         self.said = left
         values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
-        return Taken({**taken.values, **values}, taken.looked_up.union(views))
+        return TakenValues({**taken.values, **values}, taken.looked_up.union(views))
 
     def measure_evidence(self, shape: Shape | None) -> float:
         """Return how many of a shape's properties the prompt mentions: 0 for none, 1 for all."""
@@ -380,7 +380,7 @@ class _Undoing:
 
 
 class _ObjectMaker:
-    def __init__(self, attempt: Attempt, shape: Shape, location: Location, taken: Taken) -> None:
+    def __init__(self, attempt: Attempt, shape: Shape, location: Location, taken: TakenValues) -> None:
         self.attempt = attempt
         self.shape = shape
         self.location = location

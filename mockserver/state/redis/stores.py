@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple
 
 from mockserver.core.rates import Admission, Draw, Limits
 from mockserver.core.seed import make_token
-from mockserver.core.state import STATE, Precondition, StateLostError, Value, Versioned
+from mockserver.core.state import STATE, Precondition, StateLostError, Value, VersionedValue
 from mockserver.state.redis.client import Argument, RedisClient, load_script
 
 DAY = 86_400  # seconds after which what nobody used is forgotten
@@ -87,7 +87,7 @@ class RedisValueStore(Generic[Value]):
     def bounds_files(self) -> str:
         return "stored_bytes"
 
-    async def get(self, namespace: str, key: str) -> Versioned[Value] | None:
+    async def get(self, namespace: str, key: str) -> VersionedValue[Value] | None:
         found = await self._client.send("HGET", self._client.make_key("a", namespace), key)
         return None if found is None else self._decode_entry(found)
 
@@ -96,7 +96,7 @@ class RedisValueStore(Generic[Value]):
         encoded = self._codec.encode(value) if size <= self._size else b""  # it is too large to be kept
         await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
 
-    async def change(self, namespace: str, key: str, value: Versioned[Value], *, size: int) -> bool:
+    async def change(self, namespace: str, key: str, value: VersionedValue[Value], *, size: int) -> bool:
         encoded = self._codec.encode(value.value)
         return await self._keep(namespace, key, encoded, str(value.version), max(size, len(encoded)))
 
@@ -113,9 +113,9 @@ class RedisValueStore(Generic[Value]):
     async def _keep(self, namespace: str, *words: Argument) -> bool:
         return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words, self.most, self._size))
 
-    def _decode_entry(self, found: bytes) -> Versioned[Value]:
+    def _decode_entry(self, found: bytes) -> VersionedValue[Value]:
         version, _, value = found.partition(b" ")
-        return Versioned(self._codec.decode(value), int(version))
+        return VersionedValue(self._codec.decode(value), int(version))
 
     def _list_keys(self, namespace: str) -> tuple[str, ...]:
         return tuple([self._client.make_key(name, namespace) for name in "aoz"])

@@ -8,7 +8,7 @@ from mockserver.core.call import Tool
 from mockserver.model.choosing import (
     THRESHOLD,
     Offers,
-    Said,
+    Utterance,
     blank_quotes,
     find_best,
     find_tool_requests,
@@ -182,7 +182,7 @@ def fit(tool: Tool, text: str, *others: Tool) -> float:
 
 
 def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
-    said = Said(split_words(text))
+    said = Utterance(split_words(text))
     return next((score_words(offer, said) for offer in Offers(tools, hints).list_alike(said) if offer.at == 0), 0)
 
 

@@ -1,5 +1,6 @@
 """What to answer, in no provider's shape: a Plan and the outcomes it can have."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, final
@@ -293,9 +294,7 @@ class Choice(Struct, frozen=True, dict=True):
             parts.append(part)
         if not is_signed:
             return self
-        signed = Choice(
-            tuple(parts), self.finish, safety=self.safety, logprobs=self.logprobs, echo=self.echo, stop=self.stop
-        )
+        signed = replace(self, parts=tuple(parts))
         vars(signed)["unsigned"] = self
         return signed
 
@@ -426,9 +425,9 @@ class Failure(Exception):  # noqa: N818  # also used as a value
         vars(failure).update(vars(self))
         return failure
 
-    def replace(self, **fields: object) -> "Failure":
+    def replace(self, **fields: Any) -> "Failure":
         """Return the failure with other values in these fields."""
-        return Failure(**{**vars(self), **fields})
+        return dataclasses.replace(self, **fields)
 
 
 class Raw(Struct, frozen=True):

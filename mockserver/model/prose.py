@@ -626,7 +626,7 @@ class Speaker:
             if sentence is None:
                 left = left or [*middles]
                 sentence = left.pop(floor(random() * len(left)))
-            at = floor(random() * 4)  # from here on as `two_of`, which takes twice as long
+            at = floor(random() * 4)  # from here on as `draw_two`, which takes twice as long
             other = at + 1 + floor(random() * (4 - at))
             if random() < 0.5:
                 fillings["a"] = aspects[other]

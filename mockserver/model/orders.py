@@ -230,16 +230,15 @@ def _choose_option(request: Request, rng: Random) -> str | None:
             rest = text[: listing.start] + " " + text[listing.end :]
             hinted = find_hints(listing.names, f"{request.rules}\n{request.text}"[-5_000:])
             told = dict.fromkeys(listing.names, "") | (hinted if len(hinted) > 1 else {})
-            return pick(
-                lettered or told, request.found or (request.text if text is request.rules else rest), request, rng
-            )
+            said = request.found or (request.text if text is request.rules else rest)
+            return pick(lettered or told, said, request=request, rng=rng)
     if len(lettered) < 2:
         return None
-    letter = pick(lettered, request.found, request, rng)
+    letter = pick(lettered, request.found, request=request, rng=rng)
     return letter if request.find(_LETTER_ALONE) else f"{letter}) {lettered[letter]}"
 
 
-def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -> str:
+def pick(options: Mapping[str, str], said: str, *, request: Request, rng: Random) -> str:
     """Return the option that is true, is the result, is named, or fits best what is said; else any."""
     truths = {read_truth(option): option for option in options}
     if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
@@ -265,7 +264,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
     if shown is None:
-        return pick(options, rest, request, rng)
+        return pick(options, rest, request=request, rng=rng)
     ranked = rank_options(rest, options)
     if shown["arrow"]:
         return " > ".join(f"[{at}]" for at in dict.fromkeys((*ranked, *options)))

@@ -74,7 +74,7 @@ class Journal:
         self._pages.move_to_end(namespace)
         body = request.body
         kept = body[:MAX_KEPT]
-        row = Row(
+        row = Row(  # on the path of every request: names take longer
             number,
             request.method,
             request.path,

@@ -94,11 +94,11 @@ class RedisValueStore(Generic[Value]):
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         size += self._codec.measure(value)
         encoded = self._codec.encode(value) if size <= self._size else b""  # it is too large to be kept
-        await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
+        await self._keep(namespace, key, encoded, size=size)
 
     async def change(self, namespace: str, key: str, value: VersionedValue[Value], *, size: int) -> bool:
         encoded = self._codec.encode(value.value)
-        return await self._keep(namespace, key, encoded, str(value.version), max(size, len(encoded)))
+        return await self._keep(namespace, key, encoded, size=size, version=str(value.version))
 
     async def list_values(self, namespace: str) -> tuple[Value, ...]:
         found = await self._client.run(_VALUES, self._list_keys(namespace)[:2])
@@ -110,8 +110,10 @@ class RedisValueStore(Generic[Value]):
     async def clear(self, namespace: str) -> None:
         await self._client.send("DEL", *self._list_keys(namespace))
 
-    async def _keep(self, namespace: str, *words: Argument) -> bool:
-        return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words, self.most, self._size))
+    async def _keep(self, namespace: str, key: str, encoded: bytes, *, size: int, version: str = "") -> bool:
+        """Keep a value, of a version only in place of that version; return whether that was possible."""
+        words = (key, encoded, version, max(size, len(encoded)), self.most, self._size)
+        return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words))
 
     def _decode_entry(self, found: bytes) -> VersionedValue[Value]:
         version, _, value = found.partition(b" ")

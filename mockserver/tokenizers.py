@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 Choice = Callable[[str], Tokenizer]  # of a model, by its name
 
 
-def choose_tokenizer(setting: str, of_model: Callable[[str], str | None]) -> Choice:
-    """Return the tokenizer of each model: one for all, or by `of_model` (approx where that knows none).
+def choose_tokenizer(setting: str, find_name: Callable[[str], str | None]) -> Choice:
+    """Return the tokenizer of each model: one for all, or by `find_name` (approx where it returns None).
 
     Raises ConfigError if a vocabulary that may be needed is not there, or is not the published one.
     """
     if setting == "by-model":
         for name in VOCABULARIES:
             find_tokenizer(name)
-        return lambda model: find_tokenizer(of_model(model) or APPROX.name)
+        return lambda model: find_tokenizer(find_name(model) or APPROX.name)
     tokenizer = find_tokenizer(setting)
     return lambda model: tokenizer
 

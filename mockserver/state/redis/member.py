@@ -134,7 +134,7 @@ class Member:
     async def listen(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
-        news = _listen(self._connect, self._channel, heard=self._hear, ready=ready)
+        news = _listen(self._connect, self._channel, hear=self._hear, ready=ready)
         tasks = [asyncio.create_task(news), asyncio.create_task(self._keep_lease())]
         with suppress(TimeoutError):
             await asyncio.wait_for(ready.wait(), LEASE)
@@ -262,7 +262,7 @@ class Member:
         return f"{self.client.prefix}:{name}"
 
 
-async def _listen(connect: Connect, channel: str, heard: Callable[[bytes], None], ready: asyncio.Event) -> None:
+async def _listen(connect: Connect, channel: str, hear: Callable[[bytes], None], ready: asyncio.Event) -> None:
     """Hear the messages of a channel for ever; `ready` is set once there is a connection."""
     while True:
         connection = connect()
@@ -272,7 +272,7 @@ async def _listen(connect: Connect, channel: str, heard: Callable[[bytes], None]
             while True:
                 kind, _, message = await connection.read_response(timeout=math.inf)
                 if kind == b"message":
-                    heard(message)
+                    hear(message)
                 else:  # it has subscribed
                     ready.set()
         except Exception as error:  # lost, or a bug: changes are learned of by the next renewal

@@ -44,7 +44,7 @@ class AgentStep(Struct, frozen=True):
 
     name: str
     given: str
-    seen: str
+    seen: str = ""
 
 
 Answer = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]  # in words
@@ -93,16 +93,16 @@ def _list_readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
 
 
 def read_steps(
-    call: Call, read_calls: Callable[[str], Iterable[tuple[str, str]]], pattern: re.Pattern[str] | None = None
+    call: Call, read_calls: Callable[[str], Iterable[AgentStep]], pattern: re.Pattern[str] | None = None
 ) -> tuple[str, list[AgentStep]]:
     """Return the last request, and the steps for it: calls in the assistant's texts, and what followed each text.
 
-    `read_calls` returns the names and the inputs of the calls in a text. `pattern` finds what is said of a request
+    `read_calls` finds the calls in a text, before anything was seen. `pattern` finds what is said of a request
     besides: its group `said`, or else nothing of it, is the request.
     """
     request = ""
     steps = list[AgentStep]()
-    pending = list[tuple[str, str]]()
+    pending = list[AgentStep]()
     for message in call.messages:
         if message.role in RULING:
             continue
@@ -110,7 +110,7 @@ def read_steps(
             pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
-            steps += [AgentStep(name, given, message.text) for name, given in pending]
+            steps += [replace(step, seen=message.text) for step in pending]
         else:
             request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
             steps = []

@@ -203,6 +203,7 @@ def _answer_name(said: str, call: Call, sentences: Sequence[_Statement]) -> str 
 
 
 def _find_not_known(call: Call) -> str | None:
+    """Return the words that the prompt orders for a question that it does not answer; None if it orders none."""
     for message in reversed(call.messages):
         if message.role != "tool" and (found := _NOT_KNOWN.search(cut_excerpt(message.text, _MAX_TEXT))):
             return str(found["quoted"] or found["first"] or "I don't know.").strip("\"'“”‘’`")
@@ -311,6 +312,7 @@ def _list_named(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[s
 
 
 def list_result_texts(call: Call) -> tuple[str, ...]:
+    """Return the texts of the results since the last user message, cut to what is read of them."""
     return tuple(result.text[:_MAX_RESULT] for result in _list_results(call)[:_MAX_RESULTS])
 
 

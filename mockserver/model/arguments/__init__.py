@@ -32,7 +32,7 @@ from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Mention
 from mockserver.model.arguments.mentions import read
 from mockserver.model.vocabulary import keep_ends, make_vocabulary, split_name
 
-__all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
+__all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "find_mentions"]
 
 _MAX_FIRST_TEXT = 20_000  # characters read of the first text
 _LATER = 20_000  # characters read of all others together

@@ -11,8 +11,8 @@ import certifi
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.house.warm import warm
-from tests.kit.programs import PROGRAMS, missing_programs, needed_by
+from tests.house.warm import start_warm
+from tests.kit.programs import PROGRAMS, list_missing_programs, list_needed_programs
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()  # how many tests need each program that is missing
 
@@ -32,21 +32,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = {}
-    if os.environ.get("ALL_TESTS") and (missing := missing_programs()):
+    if os.environ.get("ALL_TESTS") and (missing := list_missing_programs()):
         raise pytest.UsageError(f"ALL_TESTS is set, and {_describe(missing)}")
 
 
 def pytest_report_header() -> list[str]:
-    return [f"tests that need it are left out: {_describe([name])}" for name in missing_programs()]
+    return [f"tests that need it are left out: {_describe([name])}" for name in list_missing_programs()]
 
 
 @pytest.hookimpl(trylast=True)  # of the tests that are chosen by marks and names
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that start a program that is missing."""
-    missing = set(missing_programs())
+    missing = set(list_missing_programs())
     kept, left_out = list[pytest.Item](), list[pytest.Item]()
     for item in items:
-        lacking = next((name for name in needed_by(item) if name in missing), None)
+        lacking = next((name for name in list_needed_programs(item) if name in missing), None)
         (kept if lacking is None else left_out).append(item)
         if lacking is not None:
             counts = config.stash[LEFT_OUT]
@@ -136,7 +136,7 @@ def update(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of programs that are started before they are asked for."""
-    with warm(tmp_path_factory.mktemp("warm")) as found:
+    with start_warm(tmp_path_factory.mktemp("warm")) as found:
         yield found
 
 

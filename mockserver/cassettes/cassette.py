@@ -31,16 +31,17 @@ class Traits(Struct, frozen=True):
     operation: str
     stream: bool
     parts: frozenset[str]  # a digest of each field, and of each message of the conversation
-    ends: tuple[str, str]  # the start and end of the last message
-    length: int
+    start: str  # of the last message
+    end: str  # of the last message
+    length: int  # of the last message
 
     def measure_distance(self, other: "Traits") -> float:
         """Estimate how much differs: 1 for a field or message, less for a message the more of its ends are equal."""
         far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
         far += (len(self.parts ^ other.parts) + (self.stream != other.stream)) / 2
         fewest, most = sorted((self.length, other.length))
-        front = count_shared_start(self.ends[0], other.ends[0])
-        back = min(count_shared_start(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
+        front = count_shared_start(self.start, other.start)
+        back = min(count_shared_start(self.end[::-1], other.end[::-1]), fewest - front)
         return far + 1 - ((front + back) / most if most else 1.0)
 
 
@@ -85,13 +86,13 @@ def find_traits(call: Call, compared: Compared) -> Traits:
     messages = (compute_fingerprint(item) for each in values for item in (each if isinstance(each, list) else [each]))
     fields = (compute_fingerprint(name, value) for name, value in compared.items() if name not in SAID)
     last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
-    ends = last[:_COMPARED], last[-_COMPARED:]
     return Traits(
         call.dialect,
         call.operation,
         stream=call.stream,
         parts=frozenset((*fields, *messages)),
-        ends=ends,
+        start=last[:_COMPARED],
+        end=last[-_COMPARED:],
         length=len(last),
     )
 

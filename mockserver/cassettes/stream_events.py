@@ -15,7 +15,7 @@ DONE = "[DONE]"
 
 
 class Event(Struct, frozen=True):
-    """An event of a stream; `json` is None if its data is not JSON."""
+    """An event of a stream; `json` is None if its text is not JSON."""
 
     at: float
     name: str
@@ -46,10 +46,11 @@ def parse_events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
 
 
 def end_stream(read: ParsedResponse, found: Sequence[Event], *, complete: bool, error: Json = None) -> ParsedResponse:
-    """Return what was read of a stream with how it ended: with an error, stated or among its events, or complete."""
+    """Return an answer that was read from a stream with how that ended: with an error, complete, or broken off."""
     error = error or find_error(found)
     return replace(read, error=error, broken=error is not None, complete=complete)
 
 
 def find_error(found: Sequence[Event]) -> Json:
+    """Return the first error that events report."""
     return next((event.error for event in found if event.error is not None), None)

@@ -69,7 +69,7 @@ def ask_command(
     if model is None:
         models = discover_all()[dialect].models
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
-    target = find_target(make_usual_request(dialect, operation, model, text, stream=stream), live.routes)
+    target = find_target(make_usual_request(dialect, operation, model=model, text=text, stream=stream), live.routes)
     if as_json or stream:
         from mockserver.server.respond import Responder  # slow: Starlette
 
@@ -161,7 +161,7 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     """
     live = start(find_sources(rules, flags))
     shown = "standard input" if request_file == "-" else request_file
-    described = read_request(read_text(request_file), shown, live.settings.dialect, path)
+    described = read_request(read_text(request_file), shown, dialect=live.settings.dialect, path=path)
     target = find_target(described, live.routes, stubs=live.engine.rule_set.stubs)
     call = target.parse_call(live.settings)
     click.echo(find_request_secrets(target.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))

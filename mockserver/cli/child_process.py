@@ -41,7 +41,10 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
 
 @contextmanager
 def _forward_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
-    """Send signals that end a program to the process that the function gets instead of ending this one."""
+    """Yield a function that takes the process to which signals go from then on, instead of ending this one.
+
+    Those that came before are sent to it, too.
+    """
     started = list["subprocess.Popen[bytes]"]()
     early = list[int]()
 

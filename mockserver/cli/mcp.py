@@ -15,7 +15,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
 
 
 class ServingGroup(LazyGroup):
-    """Commands, of which `serve` is meant if none is named: clients start `mockserver mcp NAME`."""
+    """Commands that are `serve` unless one is named, as clients start `mockserver mcp NAME`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = not args or args[0] in self.table or args[0] in ("-h", "--help")

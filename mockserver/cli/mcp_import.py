@@ -132,7 +132,7 @@ class ServerCatalogue:
         self._asked += 1
         message = {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": {**params, **self._meta}}
         response = await self._exchange(message)
-        return RecordedMcpAnswer(self._name, method, params, response or {})
+        return RecordedMcpAnswer(self._name, method, params=params, response=response or {})
 
 
 def _describe_error(response: Message) -> str:

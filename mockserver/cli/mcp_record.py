@@ -187,14 +187,16 @@ class StdioRecorder:
                 self._saving.add(task)
 
     async def _save(self, exchanged: Exchanged) -> None:
-        sent = Sent("POST", f"{DIALECT.mounts[0]}/{self._name}", "", _HEADERS, exchanged.request)
+        sent = Sent("POST", f"{DIALECT.mounts[0]}/{self._name}", query="", headers=_HEADERS, body=exchanged.request)
         call = parse_sent(DIALECT.name, sent)
         response = find_response(exchanged.answer)
         if call is None or call.mcp is None or call.mcp.is_housekeeping:
             return
         if call.mcp.is_handshake and response is not None and "error" in response:  # an older server refuses it
             return
-        episode = Episode(DIALECT.name, call.operation, self._name, sent, exchanged.answer, wall())
+        episode = Episode(
+            DIALECT.name, call.operation, model=self._name, request=sent, reply=exchanged.answer, at=wall()
+        )
         try:
             async with self._order:
                 await self._player.save(self._cassette, episode)

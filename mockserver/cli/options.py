@@ -113,7 +113,7 @@ def find_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
 
 
 def find_server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
-    """Return the same for a server on a free local port, as one may be running at the address that the files name."""
+    """Return what `find_sources` does, for a server on a free local port, whatever address the files name."""
     given = {name: value for name, value in flags.items() if value is not None}
     return find_sources(rules, {"host": "127.0.0.1", "port": 0, **given})
 

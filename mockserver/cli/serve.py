@@ -55,10 +55,10 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
     listener = bind(live.settings.host, live.settings.port)
     text = write_banner(live, given, listener.getsockname()[1])
     if live.settings.workers > 1:
-        run_workers(live, log_server, listener, partial(say, text))
+        run_workers(live, log_server, listener=listener, announce=partial(say, text))
     else:
         say(text)
-        serve(live, given, listener, say)
+        serve(live, given, listener=listener, say=say)
 
 
 def log_server(live: Live) -> Callable[[str], None]:

@@ -45,7 +45,7 @@ def serve_command(name: str, rules: tuple[Path, ...], **flags: Json) -> None:
 
 
 class _Message:
-    """A message of the client, and what is said of it over HTTP."""
+    """A message of the client, and the method with which it is sent over HTTP."""
 
     def __init__(self, line: bytes, verb: str = "POST") -> None:
         self.line = line

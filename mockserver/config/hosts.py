@@ -17,13 +17,13 @@ HostName = Literal[
     "compatible", "cerebras", "deepseek", "groq", "lmstudio", "openrouter", "perplexity", "together", "vllm", "xai"
 ]
 HOST_NAMES: tuple[str, ...] = get_args(HostName)
-# First segments of paths that are no host's, besides the names of dialects.
+# First segments of paths that do not name a host, besides the names of dialects.
 RESERVED = frozenset(("v1", "v1beta", "v2", "ns", "mcp", "__mockserver__", "azure-openai"))
 UsagePlace = Literal["requested", "finish", "last", "every"]
 
 
 class HostSettings(BaseTable, title="host"):
-    """A host that speaks OpenAI's chat API in its own way. Whatever is not stated is as in the host that it is like."""
+    """A host that speaks OpenAI's chat API in its own way. What is not stated is taken from the host in `like`."""
 
     like: HostName | None = field(
         None, description="The built-in host that it behaves like. Default: the one of the same name, else compatible."

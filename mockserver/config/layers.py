@@ -210,7 +210,7 @@ def _read_environ(environ: Mapping[str, str]) -> _Layer:
 
 
 def _warn_of_misspelt_keys(environ: Mapping[str, str], upstreams: Collection[str]) -> None:
-    """Warn of keys for upstreams whose names look misspelt. They are no mistakes, as they may be for other runs."""
+    """Warn of keys for upstreams whose names look misspelt. They may be for other runs, and so are not errors."""
     known = [*map(name_key_variable, upstreams)]
     named = {each.removeprefix(UPSTREAM_KEY) for each in known}
     for variable in environ:

@@ -89,7 +89,7 @@ def _make_limits(table: LimitsTable) -> Limits:
         for name in ("queue", "queue_timeout"):
             if name in table.model_fields_set:
                 raise PydanticCustomError("refused", "{name} requires concurrent_requests", {"name": name})
-    return Limits(_make_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
+    return Limits(_make_rates(table), table.concurrent_requests, queue=table.queue, patience=table.queue_timeout)
 
 
 RatesSetting = Annotated[Rates, WrittenAs(RatesTable), AfterValidator(_make_rates)]
@@ -183,7 +183,7 @@ def _check_names(models: Mapping[str, ModelSettings] | None) -> Mapping[str, Mod
     errors = [
         found
         for name, model in (models or {}).items()
-        for found in _find_alias_errors(name, model, owners, models or {})
+        for found in _find_alias_errors(name, model, owners=owners, models=models or {})
     ]
     if errors:
         raise ValidationError.from_exception_data("models", errors)

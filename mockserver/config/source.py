@@ -44,7 +44,7 @@ class Document(Struct, frozen=True):
         what JSON lacks.
         """
         try:
-            to_json(data)  # what is no circle can be walked
+            to_json(data)  # without a circle it can be walked
             plain = from_json(to_json(_order_sets(data)))
         except (PydanticSerializationError, ValueError) as error:
             words = f"JSON cannot hold a value of this: {error}; use texts, numbers, booleans, lists and tables"
@@ -82,7 +82,7 @@ class Document(Struct, frozen=True):
                 break
             value = found.value
             at = found if key else value
-        return make_place(self.file, self._lines, at.line, at.column)
+        return make_place(self.file, self._lines, line=at.line, column=at.column)
 
     def find_line(self, path: Path, line: int) -> SourceLocation | None:
         """Return the place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
@@ -91,7 +91,7 @@ class Document(Struct, frozen=True):
             return place
         at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
         shown = self._lines[at]
-        return make_place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+        return make_place(self.file, self._lines, line=at, column=len(shown) - len(shown.lstrip()))
 
 
 def _order_sets(value: object) -> object:
@@ -118,7 +118,7 @@ def read_to_end(file: IO[bytes]) -> bytes:
 
 
 def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
-    """Read the YAML document in `text`, of at most so many values; an empty one has the data None.
+    """Read the YAML document in `text`, which may have `most` values; an empty one has the data None.
 
     Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """
@@ -128,7 +128,7 @@ def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
     parsed = ParsedYaml(None, NOWHERE, (problem,)) if problem else parse(text, most=most)
     if parsed.problems:
         mistakes = (
-            Mistake(each.words, make_place(file, lines, each.line, each.column))
+            Mistake(each.words, make_place(file, lines, line=each.line, column=each.column))
             for each in sorted(parsed.problems, key=attrgetter("line", "column"))
         )
         raise MockserverError(*mistakes)

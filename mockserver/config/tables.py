@@ -102,7 +102,10 @@ class BeforeValidator(Struct, frozen=True):
 
 
 class AfterValidator(Struct, frozen=True):
-    """The same for a function that checks or changes the validated values; with info, it gets the context, too."""
+    """Metadata of a type, or a change of a schema: a function checks or changes the values once they are valid.
+
+    With `with_info`, it gets the context, too.
+    """
 
     function: Callable[..., Any]
     with_info: bool = False

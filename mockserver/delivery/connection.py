@@ -59,7 +59,7 @@ class Wire(AnswerSink, Protocol):
 
 
 class InProcessClient(Protocol):
-    """A client in the same process, without a connection."""
+    """A client in the same process, without a connection. `testing/in_process.py`, a floor above, has it."""
 
     @property
     def patient(self) -> bool:

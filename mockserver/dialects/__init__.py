@@ -29,6 +29,7 @@ from mockserver.kinds import ARTIFACTS, list_answered
 
 
 def render_error_frame(failed: Reply, last: bytes) -> Frame:
+    """Return a failed reply as an event of a stream that has only its body."""
     return Frame(failed.body, part="finish")
 
 
@@ -39,6 +40,7 @@ def read_event(sent: bytes) -> Mapping[str, Json]:
 
 
 def accept_any_history(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
+    """Return no problem: the `history` of operations whose provider is not known to check any."""
     return ()
 
 
@@ -59,7 +61,7 @@ class Operation(OperationPath, frozen=True, kw_only=True):
     `parse(request, validation)` checks a request like the provider, as strictly as `validation` says, and raises
     Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
     reply to a success, whose type is the operation's own. `query` is what the official client always sends.
-    `readdress(call, reply)` returns a recorded reply as the answer to a call that asks for the same.
+    `readdress(call, reply)` returns a recorded reply as the answer to a call that is equal to the recorded one.
     `also` are operations that a body can ask for instead, as `parse` tells.
     `over_socket`: clients can also send it over a WebSocket, in a session of this kind.
     `error(failed, last)` returns a failed reply as an event of a stream, after the bytes of another one.
@@ -107,12 +109,12 @@ class Operation(OperationPath, frozen=True, kw_only=True):
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
 
     def fill_path(self, path: str, **params: str) -> str:
-        """Return a path with the usual parameters and these; other parameters stay, as `{name}`."""
+        """Return a path with the values of these and the operation's usual parameters; others stay, as `{name}`."""
         return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], f"{{{found[1]}}}"), path)
 
 
 def keep_unread(call: Call, sent: Mapping[str, Json]) -> Call:
-    """Return a call with its whole body, of which a part was not read: it tells calls apart and rules see it."""
+    """Return a call with the parts of its body that were not read, so that rules see them and they tell calls apart."""
     call = replace(call, is_checked=False)
     if not isinstance(call.meaning, dict):
         return call
@@ -124,6 +126,7 @@ _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 def omit_rate_limits(standings: Standings) -> Headers:
+    """Return no headers: the `rate_limit_headers` of providers that report no limits."""
     return ()
 
 
@@ -163,19 +166,19 @@ class Dialect(Struct, frozen=True, dict=True):
 
     @property
     def label(self) -> str:
-        """Return the name by which settings, variables and commands know it: that of its host, if it has several."""
+        """The name by which settings, variables and commands know it: that of its host, if it has several."""
         return self.host or self.name
 
     @lazy_property
     def features(self) -> frozenset[str]:
-        """Return those of FEATURES that a rule for this dialect can use."""
+        """Those of FEATURES that a rule for this dialect can use."""
         names = {name for operation in self.operations for name in (operation.name, *operation.also)}
         shown = {"reasoning"} if self.thinking else frozenset[str]()
         return self.own_features | shown | {kind.then.key for kind in ARTIFACTS.values() if kind.name in names}
 
     @lazy_property
     def thinking(self) -> frozenset[str]:
-        """Return the operations whose answers show reasoning."""
+        """The operations whose answers show reasoning."""
         return frozenset(operation.name for operation in self.operations if operation.shows_reasoning)
 
 

@@ -18,9 +18,9 @@ Fail = Callable[[HttpRequest, Failure, Call | None], Reply]
 
 
 class BatchPart(Struct, frozen=True):
-    """A request of a batch, as a call of its own would come: to an operation, None if there is none at its path.
+    """A request of a batch, as it would come on its own; `operation` is None if there is none at its path.
 
-    `part_of` is what the journal says of it, and `place` what messages say.
+    `part_of` names the batch and the place in it for the journal, and `place` for messages.
     """
 
     http: HttpRequest
@@ -31,7 +31,7 @@ class BatchPart(Struct, frozen=True):
     validation: Validation
 
     async def answer(self, fail: Fail, objects: Objects) -> CarriedOut:
-        """Return what it gets, with its reply, and note it for the journal; `fail` words failures."""
+        """Return the request with its answer and reply, and note it for the journal. `fail` renders failures."""
         http = self.http
         operation = self.operation
         call = None

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class ClientConfig(Struct, frozen=True):
-    """The fields of the same names in `Dialect`."""
+    """Where the clients of one dialect or host are pointed. Its fields are those that `Dialect` has by these names."""
 
     mounts: tuple[str, ...]
     variables: Mapping[str, str] = {}

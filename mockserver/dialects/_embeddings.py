@@ -23,16 +23,20 @@ MAX_DIMENSIONS = 4096  # more than any model has
 
 def make_embedding_call(
     http: HttpRequest,
-    dialect: str,
     body: Body,
-    inputs: Sequence[Message],
     *,
+    dialect: str,
+    inputs: Sequence[Message],
     model: str,
     meaning: Body,
     dimensions: int | None,
     prompts: Sequence[Prompt] | None = None,
 ) -> Call:
-    """Return the Call of a body with these inputs, each a text or images; `meaning` is that of the other fields."""
+    """Return the Call of a body with these inputs, each with a text or images.
+
+    `meaning` has the other fields that change the vectors, and `prompts` the inputs as the model reads them, by default
+    their texts.
+    """
     if prompts is None:
         prompts = [Prompt(_name_input(message)) for message in inputs]
     texts = [prompt.text for prompt in prompts]
@@ -50,14 +54,14 @@ def make_embedding_call(
 
 
 def _name_input(message: Message) -> str:
-    """Return what is embedded of an input: its text, or a short one for its images; equal images get equal vectors."""
+    """Return the text to embed of an input, or one that stands for its first image, so that equal images are alike."""
     if message.text or not message.parts:
         return message.text
     return f"image {compute_fingerprint(message.parts[0])[:8]}"
 
 
 def list_embeddings(outcome: Embeddings, show: Callable[[int, Vector], Json]) -> Sequence[Json]:
-    """Return each vector as `show(index, vector)` writes it; if they are many, while they are sent."""
+    """Return each vector as `show(index, vector)` writes it; many vectors are written while they are sent."""
 
     def make() -> Iterator[Json]:
         return map(show, count(), outcome.vectors)
@@ -66,18 +70,21 @@ def list_embeddings(outcome: Embeddings, show: Callable[[int, Vector], Json]) ->
     return [*make()] if many <= FEW_ITEMS else LazySequence(make, many)
 
 
-def make_embedding_reply(call: Call, outcome: Embeddings, write: Write, usage: Mapping[str, Json]) -> Reply:
-    """Return OpenAI's body as Jina and Voyage have it."""
+def make_embedding_reply(call: Call, outcome: Embeddings, *, write: Write, usage: Mapping[str, Json]) -> Reply:
+    """Return a reply of Jina's and Voyage's, whose body is like OpenAI's, with vectors as `write` encodes them."""
 
     def show(index: int, vector: Vector) -> Json:
         return {"object": "embedding", "embedding": write(vector), "index": index}
 
     body = {"object": "list", "data": list_embeddings(outcome, show), "model": outcome.model, "usage": usage}
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def find_writer(kind: str, *, is_coded: bool = False) -> Write:
-    """Return what writes a vector in numbers of a kind; `is_coded`: as the bytes of these numbers in base64."""
+    """Return a function that writes a vector in numbers of a kind (`float`, `int8`, ...), a key of ENCODINGS.
+
+    If `is_coded`, it writes the bytes of these numbers in base64.
+    """
     if not is_coded:
         return ENCODINGS[kind]
     if kind == "float":

@@ -95,7 +95,8 @@ class ErrorTable(Struct, frozen=True, kw_only=True):
             usual = _write_usual_message(template, clip(call.model), failure.retry_after or 1.0)
             if usual is not None:
                 return usual
-        message = template.format_map(_Facts(_gather_facts(failure, http, call, self.read_credential)))
+        facts = _gather_facts(failure, http, call, read_credential=self.read_credential)
+        message = template.format_map(_Facts(facts))
         return "".join((message, *_list_hints(message, failure.details)))
 
 
@@ -327,7 +328,7 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def refuse_without_code(complaint: Complaint) -> Failure:
-    """Return the same message, for dialects that give every bad parameter one code."""
+    """Return the failure of `refuse` without its code, for dialects that give every bad parameter one code."""
     failure = refuse(complaint)
     return Failure("bad_parameter", message=failure.message, param=failure.param)
 
@@ -403,7 +404,7 @@ _STRING_ARRAYS = ("stop", "modalities", "include", "input")
 
 
 def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
-    """Return the failure with OpenAI's message and `param` for a schema of the call; `coded` adds its code."""
+    """Return a failure about a schema of the call with OpenAI's message and `param`, and if `coded`, with its code."""
     details = failure.details
     if call is None or failure.param is not None or details.get("schema") is None:
         return failure
@@ -553,7 +554,7 @@ UNSUPPORTED_MESSAGES: Mapping[str, str] = {
         "whereas you provided {asked}."
     ),
 }
-# The same without pointing to OpenAI's guides.
+# These messages without links to OpenAI's guides.
 PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
     **UNSUPPORTED_MESSAGES,
     "json_schema": "Invalid parameter: '{param}' of type 'json_schema' is not supported with this model.",

@@ -15,7 +15,7 @@ from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, clip
 
 
 def describe_unreadable(http: HttpRequest, failure: Failure) -> Mapping[str, Json] | None:
-    """Return the entry of `detail` for a body that could not be read; None if that is not what failed."""
+    """Return the entry of `detail` for a body that is not a JSON object; None for any other failure."""
     message = failure.message or ""
     if not message.startswith((BAD_JSON, OTHER_MEDIA)):
         return None
@@ -55,8 +55,8 @@ def _find_place(why: str, body: bytes) -> int:
 
 
 def _refuse_value(value: Json) -> Mapping[str, Json]:
-    said = "Input should be a valid dictionary or object to extract fields from"
-    return {"type": "model_attributes_type", "loc": ["body"], "msg": said, "input": value}
+    message = "Input should be a valid dictionary or object to extract fields from"
+    return {"type": "model_attributes_type", "loc": ["body"], "msg": message, "input": value}
 
 
 _MAX_QUOTED = 1_000  # characters of a body that are quoted

@@ -3,6 +3,9 @@
 A type is a Python type, or a schema of pydantic-core as pydantic would make it of annotations, which takes much longer.
 Members of unions have labels such as `<a string>`, by which complaints name them. `TypedModel` derives types of msgspec
 from a table, which read usual bodies faster.
+
+The functions that make types are a vocabulary, and are called like what they make, so that a table reads as a type:
+`shape(stop=optional(list_of(text(1, 64))))`.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,6 +28,7 @@ Schema = dict[str, Any]
 
 
 def schema_of(kind: Type) -> Any:
+    """Return the schema of a type: of a schema, itself."""
     return kind if isinstance(kind, dict) else {"type": _NAMES[kind]}
 
 
@@ -32,6 +36,10 @@ _NAMES: Mapping[Any, str] = {Any: "any", **{kind: kind.__name__ for kind in (str
 
 
 def shape(others: str = "ignore", /, **fields: Type) -> Schema:
+    """Return the type of an object with these fields, required unless their types say otherwise.
+
+    `others` says what is done with other fields: ignore, allow (and keep) or forbid.
+    """
     config = {"strict": True, "extra_fields_behavior": others}
     return {
         "type": "typed-dict",
@@ -41,10 +49,12 @@ def shape(others: str = "ignore", /, **fields: Type) -> Schema:
 
 
 def open_shape(**fields: Type) -> Schema:
+    """Return the type of an object that may have any other fields, too."""
     return shape("allow", **fields)
 
 
 def closed_shape(**fields: Type) -> Schema:
+    """Return the type of an object that must not have other fields."""
     return shape("forbid", **fields)
 
 
@@ -59,14 +69,17 @@ def fields_of(body: Schema, *names: str) -> Schema:
 
 
 def not_null(kind: Type) -> Schema:
+    """Return the type of a field that may be missing, but not null."""
     return {"type": "typed-dict-field", "schema": schema_of(kind), "required": False}
 
 
 def optional(kind: Type) -> Schema:
+    """Return the type of a field that may be missing or null."""
     return not_null(nullable(kind))
 
 
 def nullable(kind: Type) -> Schema:
+    """Return the type of values of another type, and of null."""
     return {"type": "nullable", "schema": schema_of(kind)}
 
 
@@ -139,6 +152,7 @@ def union_by(tag: Callable[[Any], str | None], *members: Schema) -> Schema:
 
 
 def text_or(name: str, kind: Type) -> Schema:
+    """Return the type of a text, or of values of another type, which complaints call by this name."""
     return union(STRING, label_member(name, kind))
 
 
@@ -378,10 +392,10 @@ class Model:
 
     def _read_lenient(self, body: Mapping[str, Json]) -> Mapping[str, Json] | None:
         """Return the body with the readable values of its fields; None if it has no conversation."""
-        said = {key: read(body[key]) for key, read in self._conversation.items() if key in body}
-        if not all(said.get(key) for key in self._conversation if key in self._needed):
+        conversation = {key: read(body[key]) for key, read in self._conversation.items() if key in body}
+        if not all(conversation.get(key) for key in self._conversation if key in self._needed):
             return None
-        return {**body, **said, **{key: read(body[key]) for key, read in self._lenient.items() if key in body}}
+        return {**body, **conversation, **{key: read(body[key]) for key, read in self._lenient.items() if key in body}}
 
     def knows_all_but_names(self, body: Json) -> bool:
         """Return whether a body is valid except for unknown fields, members of unions and words."""
@@ -393,17 +407,17 @@ class Model:
 
     @lazy_property
     def typed(self) -> TypedModel:
-        """Return the model in types of msgspec, which accept only what `validate` accepts."""
+        """The model in types of msgspec, which accept only what `validate` accepts."""
         return TypedModel(self.schema)
 
     @lazy_property
     def validate(self) -> Callable[[Json], Any]:
-        """Return a function that returns the validated value, or raises pydantic's ValidationError."""
+        """A function that returns the validated value, or raises pydantic's ValidationError."""
         return SchemaValidator(self.schema).validate_python
 
     @lazy_property
     def _salvage(self) -> Callable[[Json], Any]:
-        """Return a similar function that leaves out wrong values, with as little around them as possible."""
+        """A function like `validate` that leaves out wrong values, with as little around them as possible."""
         anything = shape(**dict.fromkeys(self._conversation, optional(list_of(Object))))["fields"]
         known = {**self.schema["fields"], **anything}
         fields = {name: {**field, "required": name in self._needed} for name, field in known.items()}
@@ -473,14 +487,14 @@ def _tag_known_or_new(
 ) -> Callable[[Any], Json]:
     """Return a discriminator that passes unknown tags to the member that accepts anything."""
 
-    def tag_of(value: Any) -> Json:
+    def find_tag(value: Any) -> Json:
         if callable(discriminator):
             tag = discriminator(value)
         else:
             tag = value.get(discriminator) if isinstance(value, dict) else None
         return _NEW if isinstance(tag, str) and tag not in known else tag
 
-    return tag_of
+    return find_tag
 
 
 _NEW = "<new>"

@@ -17,7 +17,7 @@ from mockserver.dialects._parse import clip
 from mockserver.media.large_data import LARGEST_IN_MEMORY, DataWriter, read_data
 
 MAX_PARTS = 10_000
-MAX_FIELDS = 16_000_000  # bytes of all parts that are no files, which are read into memory
+MAX_FIELDS = 16_000_000  # bytes of all parts other than files, which are read into memory
 _SMALL_PART = 1_000  # bytes of a part that never go to disk
 _HEAD = 64 << 10  # bytes
 _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
@@ -33,12 +33,12 @@ class Part(Struct, frozen=True):
 
     @property
     def data(self) -> bytes:
-        """Return the whole content, which may be large."""
+        """The whole content, which may be large."""
         return read_data(self.content)
 
     @property
     def head(self) -> bytes:
-        """Return how the content begins, which tells what a file is."""
+        """The first bytes of the content, which tell what a file is."""
         return read_data(self.content, _HEAD)
 
     @property
@@ -47,7 +47,7 @@ class Part(Struct, frozen=True):
 
     @property
     def is_file(self) -> bool:
-        """Return whether it has a file name, or the media type of bytes without one."""
+        """Whether it has a file name, or the media type of bytes that have none."""
         return self.file_name is not None or read_media_type(self.media_type or "") == "application/octet-stream"
 
 
@@ -95,7 +95,7 @@ def read_form(http: HttpRequest) -> Form:
 class FormReader:
     """Reads the body of a form piece by piece; what is large, or too much together, is kept on disk.
 
-    `held` are the bytes in memory. Raises ValueError for a `Content-Type` that is of no form.
+    `held` are the bytes in memory. Raises ValueError for a `Content-Type` other than a form's.
     """
 
     def __init__(self, content_type: str) -> None:
@@ -112,7 +112,7 @@ class FormReader:
         self._ended = False
         self._writer = DataWriter()
         self._ended_held = 0  # bytes in memory of the parts that have ended
-        self._field_size = 0  # bytes of the parts that are no files
+        self._field_size = 0  # bytes of the parts other than files
         self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())
         self._headers: dict[bytes, bytes] = {}
         callbacks: Any = {
@@ -201,7 +201,7 @@ class FormReader:
         )
         self._field_size += 0 if part.is_file else len(content)
         if self._field_size > MAX_FIELDS:
-            raise ValueError(f"fields that are no files have more than {MAX_FIELDS:,} bytes")
+            raise ValueError(f"the fields other than files have more than {MAX_FIELDS:,} bytes")
         self._parts.append(part)
 
     def _end_form(self) -> None:
@@ -239,7 +239,10 @@ def _read_object(text: str) -> Json:
 
 
 def parse_form(http: HttpRequest, *, takes_urlencoded: bool = False) -> Form:
-    """Return the form in a request. Raises Failure if it has none; one without files may be written like a query."""
+    """Return the form in a request. Raises Failure if it has none.
+
+    With `takes_urlencoded`, a form without files may also be written like a query.
+    """
     content_type = http.find_header("content-type") or ""
     if takes_urlencoded and content_type.lower().startswith("application/x-www-form-urlencoded"):
         fields = parse_qsl(http.body.decode("utf-8", "replace"), keep_blank_values=True)

@@ -14,6 +14,7 @@ BOOKKEEPING = frozenset(
 
 
 def find_meaning(body: Body, dialect: str, operation: str, bookkeeping: Set[str] = BOOKKEEPING) -> dict[str, Json]:
+    """Return the fields of a body that could change its answer: without bookkeeping, nulls and the defaults."""
     defaults = DEFAULTS.get((dialect, operation), {})
     if bookkeeping.isdisjoint(body) and defaults.keys().isdisjoint(body) and None not in body.values():
         return {**body}
@@ -21,6 +22,7 @@ def find_meaning(body: Body, dialect: str, operation: str, bookkeeping: Set[str]
 
 
 def drop_defaults(fields: Body, defaults: Body, bookkeeping: Set[str] = frozenset()) -> dict[str, Json]:
+    """Return fields without bookkeeping, nulls and those that equal a default, also in the tables among them."""
     kept: dict[str, Json] = {}
     for key, value in fields.items():
         if value is None or key in bookkeeping:

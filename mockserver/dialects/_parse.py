@@ -4,7 +4,7 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
-from typing import Any, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from jiter import from_json
 from msgspec import Struct
@@ -56,7 +56,7 @@ class Complaint(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """Return the path as providers write it: `messages[0].role`."""
+        """The path as providers write it: `messages[0].role`."""
         return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
 
 
@@ -66,6 +66,7 @@ Parse = Callable[[HttpRequest, Validation], Call]
 
 
 def complain(message: str, *path: str | int) -> Complaint:
+    """Return a complaint in these words, about the value that these keys and indices lead to."""
     return Complaint("conflict", path, message=message)
 
 
@@ -105,13 +106,14 @@ def read_json(body: bytes) -> Json:
 
 
 def read_bearer(http: HttpRequest) -> str | None:
+    """Return the token of an `Authorization` header with the scheme Bearer (RFC 6750, 2.1); None without one."""
     stated = http.header_values.get(b"authorization")
     if stated is None or stated[:7].lower() != b"bearer ":
         return None
     return stated[7:].strip().decode("latin-1") or None
 
 
-def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:
+def read_body(model: Model, body: Body, *, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:
     """Return the body as its request model reads it. Raises the Failure that `refuse` makes of the first complaint."""
     try:
         return model.read(body, validation)
@@ -122,25 +124,25 @@ def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation =
 def read_request(
     model: Model,
     http: HttpRequest,
+    *,
     refuse: Refuse,
     validation: Validation,
-    elsewhere: Body = _NOTHING,
-) -> tuple[Body, Any]:
-    """Return the body of a request like `read_body`, with fields of path or query; usual bodies are read fast."""
+    url_fields: Body = _NOTHING,
+) -> Reading:
+    """Return the body of a request like `read_body`, with the fields of its path or query; usual ones are read fast."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
-        return read_body(model, {**read_object(http), **elsewhere}, refuse, validation)
-    if elsewhere:
-        usual.update(elsewhere)
-    return usual, usual
+        return read_body(model, {**read_object(http), **url_fields}, refuse=refuse, validation=validation)
+    if url_fields:
+        usual.update(url_fields)
+    return Reading(usual, usual)
 
 
 def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
     """Return the body of a request that is certainly valid; else None."""
     body = http.body
-    if (
-        len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json"
-    ):  # jiter reads long texts faster
+    # jiter reads long texts faster
+    if len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json":
         return None
     table = model.read_table(body)
     if table is None or (len(body) > _LEAST_DEEP and is_deep(table)):
@@ -154,10 +156,18 @@ _LEAST_DEEP = 2 * MAX_DEPTH  # characters
 Read = TypeVar("Read")
 
 
-def find_usual(read: Callable[[Body], Read]) -> tuple[Read, frozenset[str]]:
-    """Return what a function reads of an empty body, and for which fields it looks: without them, it reads the same."""
+class UsualReading(NamedTuple, Generic[Read]):
+    """What a function reads of bodies that have none of these fields."""
+
+    value: Read
+    fields: frozenset[str]
+
+
+def find_usual(read: Callable[[Body], Read]) -> UsualReading[Read]:
+    """Return what a function reads of an empty body, and the fields for which it looks."""
     noting = _NotingBody()
-    return read(noting), frozenset(noting.asked)
+    value = read(noting)
+    return UsualReading(value, frozenset(noting.wanted))
 
 
 class _NotingBody(dict[str, Json]):
@@ -165,10 +175,10 @@ class _NotingBody(dict[str, Json]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[str] = []
+        self.wanted: list[str] = []
 
     def get(self, key: str, default: Json = None) -> Json:
-        self.asked.append(key)
+        self.wanted.append(key)
         return default
 
 
@@ -225,9 +235,9 @@ _SPEAKING = frozenset(("system", "developer", "user", "assistant"))  # roles who
 
 
 def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "", work: Work | None = None) -> Parse:
-    """Return the `parse` of an operation on what is kept: the path names one, unless it is a list.
+    """Return the `parse` of an operation that looks up an answer, or an object if `work` does something with it.
 
-    Its id is this part of the path behind the `prefix`. `work` is what it does with objects; None: it is on answers.
+    The id is the part of the path called `name`, after the `prefix`; a path without that part is one of a list.
     """
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
@@ -238,6 +248,7 @@ def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "",
 
 
 def name_json_type(value: Json) -> str:
+    """Return the JSON type of a value with its article, such as `an array`; `null` has none."""
     return _KINDS.get(type(value), "null")
 
 
@@ -439,17 +450,20 @@ def _find_quoted(text: str) -> tuple[str, ...]:
 
 
 def split_param(param: str | None) -> Path:
+    """Return the path in a provider's name of a place: `messages[0].role` is `("messages", 0, "role")`."""
     steps = param.replace("[", ".").replace("]", "").split(".") if param else ()
     return tuple(int(step) if step.isdecimal() else step for step in steps)
 
 
 def join_words(words: Sequence[str], last: str) -> str:
+    """Return words as a list in a sentence, with `last` (and, or) before the last one: `a, b, and c`."""
     if len(words) < 3:
         return f" {last} ".join(words)
     return f"{', '.join(words[:-1])}, {last} {words[-1]}"
 
 
 def find_unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iterator[Complaint]:
+    """Yield a complaint about each field that is not among the known ones."""
     return (Complaint("unknown", (key,)) for key in find_unknown_keys(body, known))
 
 

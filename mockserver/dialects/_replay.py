@@ -21,7 +21,7 @@ History = Callable[[Call, Validation], Sequence[HistoryProblem]]
 class ReplayRule(Struct, frozen=True):
     """A rule for models whose names match `models` (None: all models). `check` gets a call and its history.
 
-    `modes` are the validation modes in which it applies: the others refuse the same, or do not want it.
+    `modes` are the validation modes in which it applies: the others refuse such histories already, or accept them.
     """
 
     check: Callable[[Call, Any], Problems]
@@ -29,6 +29,7 @@ class ReplayRule(Struct, frozen=True):
     modes: Sequence[Validation] = tuple(Validation)
 
     def applies(self, call: Call, validation: Validation) -> bool:
+        """Return whether the rule is for this mode and the model of this call."""
         return validation in self.modes and (self.models is None or self.models.match(call.model) is not None)
 
 

@@ -38,14 +38,14 @@ Options = TypeVar("Options")
 def make_json_reply(
     status: int,
     body: Mapping[str, Json],
-    lines: str = "",
-    stated: Headers = (),
     *,
+    lines: str = "",
+    headers: Headers = (),
     tokens: int = 0,
     indent: int | None = None,
     json_type: str = JSON_TYPE,
 ) -> Reply:
-    """Return a JSON body with its type and other header lines; `stated` headers override all others.
+    """Return a reply whose body is JSON, with its content type and these header lines, which `headers` override.
 
     A large body is serialised while it is sent; others have a content length. `indent` spreads a small body over lines.
     """
@@ -57,9 +57,9 @@ def make_json_reply(
         more = next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
-            headers = merge_headers(HeaderLines(json_type + lines), stated)
-            return Reply(status, headers, tokens=tokens, pieces=pieces)
-    return make_data_reply(status, data, lines, stated, tokens=tokens, json_type=json_type)
+            merged = merge_headers(HeaderLines(json_type + lines), headers)
+            return Reply(status, merged, tokens=tokens, pieces=pieces)
+    return make_data_reply(status, data, lines=lines, headers=headers, tokens=tokens, json_type=json_type)
 
 
 def make_file_reply(data: Data, lines: str, stated: Headers) -> Reply:
@@ -69,11 +69,11 @@ def make_file_reply(data: Data, lines: str, stated: Headers) -> Reply:
 
 
 def make_data_reply(
-    status: int, data: bytes, lines: str, stated: Headers = (), *, tokens: int = 0, json_type: str = JSON_TYPE
+    status: int, data: bytes, *, lines: str, headers: Headers = (), tokens: int = 0, json_type: str = JSON_TYPE
 ) -> Reply:
-    """Return a reply like `json_reply` with a body that is already JSON."""
+    """Return a reply like `make_json_reply` with a body that is already JSON."""
     own = HeaderLines(f"{json_type}content-length: {len(data)}\r\n{lines}", sized=True)
-    return Reply(status, merge_headers(own, stated) if stated else own, data, tokens=tokens)
+    return Reply(status, merge_headers(own, headers) if headers else own, data, tokens=tokens)
 
 
 def _write_pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
@@ -140,7 +140,7 @@ _HOLE: Mapping[str, Json] = {"\0": 0}  # no text of a body reads so in JSON
 _HOLE_BYTES = to_json(_HOLE)
 
 
-def answer_reply(
+def make_answer_reply(
     answer: Answer,
     renderer: Renderer[Options],
     options: Options,
@@ -151,13 +151,16 @@ def answer_reply(
     json_type: str = JSON_TYPE,
 ) -> Reply:
     """Return an answer as JSON, or as a stream, with these header lines. The answer's own headers override them."""
+    # The first four are passed by position, as names take longer, and this is on the path of every chat.
     if stream:
         own = HeaderLines(lines + stream_lines)
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
         body = renderer.render_body(answer, options)
-        own_reply = make_json_reply(200, body, "", answer.headers, tokens=answer.weight, json_type=json_type)
+        own_reply = make_json_reply(
+            200, body, lines="", headers=answer.headers, tokens=answer.weight, json_type=json_type
+        )
         return prepend_lines(own_reply, lines)
     own = HeaderLines(f"{lines}{json_type}content-length: {len(data)}\r\n", sized=True)
     tokens = answer.usage.completion if answer.written is None else answer.written
@@ -165,14 +168,14 @@ def answer_reply(
 
 
 def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call | None], Reply]:
-    """Return what makes a failure an error of one text, `{"detail": ...}`."""
+    """Return a function that renders failures as errors of one text, `{"detail": ...}`."""
 
     def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # a message in OpenAI's words
             failure = failure.replace(message=None)
         resolved = errors.resolve(failure, http, call)
         lines = write_request_id(http, call) + write_retry_lines(failure)
-        return make_json_reply(resolved.status, {"detail": resolved.message}, lines, failure.headers)
+        return make_json_reply(resolved.status, {"detail": resolved.message}, lines=lines, headers=failure.headers)
 
     return fail
 
@@ -186,7 +189,7 @@ def prepend_lines(reply: Reply, lines: str) -> Reply:
 
 
 def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | HeaderLines:
-    """Return both, without those of `own` that `over` also has."""
+    """Return the headers of `own`, without those whose names `over` has, and then those of `over`."""
     if not over:
         return own
     names = {*map(str.lower, dict(over))}
@@ -194,7 +197,7 @@ def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | Header
 
 
 def put_headers(headers: Headers | HeaderLines, others: Headers) -> Headers | HeaderLines:
-    """Return both, without those of the first that have the names of others, which are fit to be sent as they are."""
+    """Return the headers and after them the others, which replace those of their names and are sent as they are."""
     if not others:
         return headers
     if type(headers) is not HeaderLines:
@@ -205,7 +208,7 @@ def put_headers(headers: Headers | HeaderLines, others: Headers) -> Headers | He
 
 @lru_cache(maxsize=32)
 def _compile_lines(names: frozenset[str]) -> re.Pattern[str]:
-    """Return what finds the lines of headers with these names."""
+    """Return a pattern that finds the lines of headers with these names."""
     return re.compile(rf"^(?:{'|'.join(map(re.escape, sorted(names)))}):[^\r]*\r\n", re.MULTILINE)
 
 
@@ -217,10 +220,12 @@ def make_request_hex(http: HttpRequest, call: Call | None) -> str:
 
 
 def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the header line with the id of a request, which follows from the request."""
     return f"x-request-id: req_{make_request_hex(http, call)}\r\n"
 
 
 def make_request_uuid(http: HttpRequest, call: Call | None) -> str:
+    """Return the id of a request in the form of a UUID."""
     return group_as_uuid(make_request_hex(http, call))
 
 
@@ -230,6 +235,7 @@ def write_openai_rate_limits(standings: Standings) -> Headers:
 
 
 def write_remaining_limits(standings: Standings) -> Headers:
+    """Return the remaining amounts of requests and tokens, if they are limited."""
     kinds = (("requests", standings.requests), ("tokens", standings.tokens))
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
 
@@ -249,18 +255,21 @@ def _make_three_headers(kind: str, standing: Standing | None) -> Headers:
 
 
 def show_model(name: str, created: int) -> dict[str, Json]:
+    """Return a model as OpenAI lists it, created at this Unix time."""
     return {"id": name, "object": "model", "created": created, "owned_by": "mockserver"}
 
 
 def make_model_operations(
     dialect: str,
     lines: RequestLines,
-    shown: Callable[[str, int], dict[str, Json]] = show_model,
+    show: Callable[[str, int], dict[str, Json]] = show_model,
 ) -> tuple[Operation, Operation]:
+    """Return the operations that list all models and retrieve one, each as `show(name, created)` writes it."""
+
     def render(call: Call, outcome: Models) -> Reply:
-        listed = [shown(name, outcome.created) for name in outcome.names]
+        listed = [show(name, outcome.created) for name in outcome.names]
         body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-        return make_json_reply(200, body, lines(call.http, call))
+        return make_json_reply(200, body, lines=lines(call.http, call))
 
     parse = partial(parse_models, dialect)
     return (

@@ -19,8 +19,8 @@ _TOP = ("top_n", "top_k")  # how many documents to return, in the words of diffe
 def parse_rerank(
     http: HttpRequest, validation: Validation, *, dialect: str, model: Model, refuse: Refuse, usual_model: str = ""
 ) -> Call:
-    """Return the Call of a body that `model` accepts: the query is what the user says."""
-    body, parsed = read_request(model, http, refuse, validation)
+    """Return the Call of a body that `model` accepts, with the query as the user's message."""
+    body, parsed = read_request(model, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     if validation is not Validation.OFF and not parsed["documents"]:
@@ -55,19 +55,25 @@ def _read_document(document: Json, fields: Sequence[str]) -> str:
 
 
 def list_ranked(
-    outcome: Ranking, show: Callable[[RankedDocument], Mapping[str, Json]], returned: Callable[[int], Json] | None
+    outcome: Ranking,
+    show: Callable[[RankedDocument], Mapping[str, Json]],
+    find_document: Callable[[int], Json] | None,
 ) -> Sequence[Any]:
-    """Return the documents of a ranking as `show` writes them, each with what is `returned` of it, if anything."""
+    """Return the documents of a ranking as `show` writes them, and if `find_document` is stated, what it returns for
+    the index of each as its `document`.
+    """
 
     def write(ranked: RankedDocument) -> dict[str, Json]:
-        return {**show(ranked), **({} if returned is None else {"document": returned(ranked.index)})}
+        return {**show(ranked), **({} if find_document is None else {"document": find_document(ranked.index)})}
 
     return map_lazily(write, outcome.ranked)
 
 
 def show_ranked(ranked: RankedDocument) -> dict[str, Json]:
+    """Return a document of a ranking as most providers write it: its index in the request, and its score."""
     return {"index": ranked.index, "relevance_score": ranked.score}
 
 
 def wants_documents(body: Body) -> bool:
+    """Return whether a request asks for the documents themselves beside their scores."""
     return body.get("return_documents") is True

@@ -146,6 +146,7 @@ _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
 
 
 def check_version(http: HttpRequest) -> None:
+    """Raise Failure unless the query has a version of the API."""
     version = http.query.get("api-version")
     if not version:
         message = "The api-version query parameter (?api-version=) is required for all requests."
@@ -159,7 +160,7 @@ def check_version(http: HttpRequest) -> None:
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    body, chat = _read(AZURE_CHAT, _CHAT_FIELDS, http, validation)
+    body, chat = _read(AZURE_CHAT, http, known=_CHAT_FIELDS, validation=validation)
     if validation is not Validation.OFF:
         refuse_first((*find_unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
     return replace(make_chat_call(http, body, chat, dialect=NAME), ids=_IDS)
@@ -167,23 +168,23 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    body, parsed = _read(AZURE_EMBEDDING, AZURE_EMBEDDING.fields, http, validation)
+    body, parsed = _read(AZURE_EMBEDDING, http, known=AZURE_EMBEDDING.fields, validation=validation)
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
     return make_bounded_embedding_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
 
 
-def _read(model: Model, known: frozenset[str], http: HttpRequest, validation: Validation) -> Reading:
-    """Return the body of a request, of which the API itself knows these fields."""
+def _read(model: Model, http: HttpRequest, *, known: frozenset[str], validation: Validation) -> Reading:
+    """Return the body of a request; fields other than the `known` ones are extra parameters."""
     if validation is Validation.PUBLISHED and b"extra-parameters" not in http.header_values:
         usual = read_usual(model.typed, http)
         if usual is not None and known.issuperset(usual):
             return Reading(usual, usual)
-    return read_body(model, read_passing_extras(http, known, validation), refuse_as_azure, validation)
+    return read_body(model, read_passing_extras(http, known, validation), refuse=refuse_as_azure, validation=validation)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
-    """Return a 422 for a parameter that the API knows but the model does not support, else a 400."""
+    """Return a 422 for a parameter that the API knows but the model does not support, and a 400 for any other."""
     failure = refuse(complaint)
     if not _is_unsupported(complaint):
         return Failure("bad_parameter", failure.message, param=failure.param)
@@ -194,6 +195,7 @@ def refuse_as_azure(complaint: Complaint) -> Failure:
 
 
 def show_value(value: Json) -> str:
+    """Return a value of a request as an error quotes it: a text as it is, and any other value as JSON."""
     return clip(value if isinstance(value, str) else to_json(value).decode(), 1000)
 
 
@@ -204,7 +206,10 @@ def _is_unsupported(complaint: Complaint) -> bool:
 
 
 def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
-    """Return the body; its `extra-parameters` header decides about parameters that the API does not know."""
+    """Return the body of a request, without unknown parameters if its header `extra-parameters` has them dropped.
+
+    Raises Failure if the header allows none.
+    """
     body = read_object(http)
     mode = http.find_header("extra-parameters")
     extras = find_unknown_keys(body, known)
@@ -251,6 +256,7 @@ _MODEL_FIELDS = {
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request: a bearer token, or that in `api-key`."""
     return read_bearer(http) or (http.find_header("api-key") or "").strip() or None
 
 
@@ -275,7 +281,7 @@ def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
 def _render_info(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0] if outcome.names else MODELS[0]
     body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
-    return make_json_reply(200, body, _write_lines(call.http, call))
+    return make_json_reply(200, body, lines=_write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -288,7 +294,9 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     # Its client retries every answer with retry-after, which only a rule may want.
     again = "" if "window" in failure.details else write_retry_lines(failure)
     lines = f"{_write_lines(http, call)}x-ms-error-code: {_write_token(str(resolved.code))}\r\n{again}"
-    return make_json_reply(resolved.status, _render_error(resolved, failure, call), lines, failure.headers)
+    return make_json_reply(
+        resolved.status, _render_error(resolved, failure, call), lines=lines, headers=failure.headers
+    )
 
 
 def _render_error(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
@@ -307,7 +315,7 @@ def _make_row(status: int) -> ErrorRow:
 
 
 def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
-    """Return the place and value of the parameter; if a rule names one, the request's own value."""
+    """Return the place and value of the parameter that a failure is about, which may be a rule's."""
     if "loc" in failure.details:
         loc = failure.details["loc"]
         value = show_value(failure.details["value"])

@@ -46,6 +46,7 @@ TOKENS_PER_MINUTE = 1_000_000
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request: that in `api-key`, or a bearer token."""
     return (http.find_header("api-key") or "").strip() or read_bearer(http)
 
 
@@ -60,7 +61,9 @@ def _unify(http: HttpRequest, body: Body) -> Body:
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     lines = _write_lines(http, call) + write_retry_lines(failure, in_ms=True)
-    return make_json_reply(resolved.status, {"error": _render_error(resolved, failure)}, lines, failure.headers)
+    return make_json_reply(
+        resolved.status, {"error": _render_error(resolved, failure)}, lines=lines, headers=failure.headers
+    )
 
 
 def _render_error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
@@ -80,7 +83,7 @@ def _write_lines(http: HttpRequest, call: Call | None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _rate_limit_lines(tokens: int) -> str:
+def _write_rate_limit_lines(tokens: int) -> str:
     return (
         f"x-ratelimit-remaining-requests: {REQUESTS_LEFT}\r\n"
         f"x-ratelimit-remaining-tokens: {max(TOKENS_PER_MINUTE - tokens, 0)}\r\n"
@@ -201,9 +204,9 @@ API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
-    elsewhere=_read_deployment,
+    read_url_fields=_read_deployment,
     lines=_write_lines,
-    rate_limits=_rate_limit_lines,
+    rate_limits=_write_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 _DEPLOYMENT_OPERATIONS = (

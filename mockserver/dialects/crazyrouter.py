@@ -34,7 +34,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     body = {"error": {"message": resolved.message, "type": resolved.kind, "code": resolved.code}}
     lines = write_request_id(http, call) + write_retry_lines(failure)
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 CHAT_LAYOUT = ChatLayout(

@@ -76,15 +76,15 @@ def _refuse(complaint: Complaint) -> Failure:
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(EMBED, http, _refuse, validation)
+    body, parsed = read_request(EMBED, http, refuse=_refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     given = parsed["input"]
     return make_embedding_call(
         http,
-        NAME,
         body,
-        [_read_input(each) for each in ([given] if isinstance(given, str) else given)],
+        dialect=NAME,
+        inputs=[_read_input(each) for each in ([given] if isinstance(given, str) else given)],
         model=parsed["model"],
         meaning={key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None},
         dimensions=parsed.get("dimensions"),
@@ -106,18 +106,18 @@ _BOOKKEEPING = frozenset(("embedding_type", "encoding_format"))
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     kind = call.raw.get("embedding_type") or call.raw.get("encoding_format") or "float"
     usage = {"total_tokens": outcome.prompt_tokens, "prompt_tokens": outcome.prompt_tokens}
-    return make_embedding_reply(call, outcome, find_writer(kind), usage)
+    return make_embedding_reply(call, outcome, write=find_writer(kind), usage=usage)
 
 
 def _render_ranking(call: Call, outcome: Ranking) -> Reply:
-    shown = (lambda at: {"text": call.documents[at]}) if wants_documents(call.raw) else None
+    find_document = (lambda at: {"text": call.documents[at]}) if wants_documents(call.raw) else None
     body = {
         "model": outcome.model,
         "object": "list",
         "usage": {"total_tokens": outcome.prompt_tokens},
-        "results": list_ranked(outcome, show_ranked, shown),
+        "results": list_ranked(outcome, show_ranked, find_document),
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 MESSAGES: Mapping[str, str] = {

@@ -58,15 +58,15 @@ def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_deletion(call: Call, _: Models) -> Reply:
     body = {"id": call.model, "object": "model", "deleted": True}
-    return make_json_reply(200, body, _write_lines(call.http, call))
+    return make_json_reply(200, body, lines=_write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = word_image_error(ERRORS.resolve(failure, http, call), failure, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
-    lines = _write_lines(http, call) + _retry_lines(failure, resolved.status)
-    return make_data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
+    lines = _write_lines(http, call) + _write_limit_lines(failure, resolved.status)
+    return make_data_reply(resolved.status, _write_error_body(resolved), lines=lines, headers=failure.headers)
 
 
 @remember(256)
@@ -90,7 +90,7 @@ _LIMITS = f"x-ratelimit-limit-requests: {REQUESTS_PER_MINUTE}\r\nx-ratelimit-lim
 
 
 @lru_cache(maxsize=4096)
-def _rate_limit_lines(tokens: int) -> str:
+def _write_rate_limit_lines(tokens: int) -> str:
     return (
         f"{_LIMITS}x-ratelimit-remaining-requests: {REQUESTS_PER_MINUTE - 1}\r\n"
         f"x-ratelimit-remaining-tokens: {max(TOKENS_PER_MINUTE - tokens, 0)}\r\n"
@@ -107,12 +107,12 @@ def _write_used_up_lines(reset: str) -> str:
     )
 
 
-def _retry_lines(failure: Failure, status: int) -> str:
+def _write_limit_lines(failure: Failure, status: int) -> str:
     again = write_retry_lines(failure, in_ms=True)
     if status != 429:
         return again
     if "window" in failure.details:  # the failure names the limit that was reached
-        return again + _rate_limit_lines(0)
+        return again + _write_rate_limit_lines(0)
     return again + _write_used_up_lines(write_duration(failure.retry_after or 1.0))
 
 
@@ -153,7 +153,7 @@ API = OpenAIApi(
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
     lines=_write_lines,
-    rate_limits=_rate_limit_lines,
+    rate_limits=_write_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 ANSWERING = (

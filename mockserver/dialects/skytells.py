@@ -28,6 +28,7 @@ NAME = "skytells"
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request: that in `x-api-key`, or a bearer token."""
     return (http.find_header("x-api-key") or "").strip() or read_bearer(http)
 
 
@@ -48,7 +49,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         "details": _find_details(failure, resolved.status),
     }
     lines = write_request_id(http, call) + write_retry_lines(failure)
-    return make_json_reply(resolved.status, {"error": error}, lines, failure.headers)
+    return make_json_reply(resolved.status, {"error": error}, lines=lines, headers=failure.headers)
 
 
 def _find_details(failure: Failure, status: int) -> Mapping[str, Json]:
@@ -108,7 +109,7 @@ MESSAGES: Mapping[str, str] = {
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
 ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential)
-CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_read_query)
+CHATS = ChatParser(NAME, refuse_without_code, read_url_fields=_read_query)
 
 DIALECT = Dialect(
     name=NAME,

@@ -279,7 +279,7 @@ def _flatten_author(message: Body) -> Body:
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    body, chat = read_request(CHAT, http, refuse, validation)
+    body, chat = read_request(CHAT, http, refuse=refuse, validation=validation)
     if validation is not Validation.OFF:
         refuse_first(_find_lonely(chat), refuse)
     plain = {key: value for key, value in body.items() if key not in _UNREAD}
@@ -317,7 +317,7 @@ def _simplify_part(part: str | Body) -> Body:
 
 
 def _has_name(tool: Body, index: int, validation: Validation) -> bool:
-    """Return whether a tool has a name; one without is refused first."""
+    """Return whether a tool has a name. Raises Failure for one without, unless nothing is checked."""
     kind = tool["type"]
     inner = tool.get(kind)
     if isinstance(inner, dict) and isinstance(inner.get("name"), str):
@@ -328,7 +328,7 @@ def _has_name(tool: Body, index: int, validation: Validation) -> bool:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """Return the 400 of a complaint: its type depends on whether the body's model or the server refused it."""
+    """Return the 400 for a complaint, whose type tells whether the model of the body or the server refused it."""
     failure = refuse_without_code(complaint)
     return failure.replace(kind=None if complaint.kind == "conflict" else "Bad Request")
 
@@ -363,6 +363,7 @@ def _check_live(call: Call, validation: Validation) -> Call:
 
 
 def find_live_mistakes(body: Body) -> Iterator[Complaint]:
+    """Yield values that only the live API refuses."""
     if isinstance(heat := body.get("temperature"), int | float) and heat < 0:
         yield complain(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
     if isinstance(share := body.get("top_p"), int | float) and not 0 < share <= 1:
@@ -392,7 +393,7 @@ def _render_responses(call: Call, outcome: Answer) -> Reply:
     return make_responses_reply(call, outcome, renderer=RESPONSES, lines=write_request_id(call.http, call))
 
 
-def _render_model(name: str, created: int) -> dict[str, Json]:
+def _show_model(name: str, created: int) -> dict[str, Json]:
     return {**show_model(name, created), "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
 
 
@@ -403,7 +404,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if resolved.status == 401 and failure.message is None:
         error = "Unauthorized"  # errors of the server in front of the model have another body
     lines = write_request_id(http, call) + write_retry_lines(failure)
-    return make_json_reply(resolved.status, {"error": error}, lines, failure.headers)
+    return make_json_reply(resolved.status, {"error": error}, lines=lines, headers=failure.headers)
 
 
 _RESPONSE_FIELDS = (
@@ -460,8 +461,8 @@ STORED = StoredResponses(
     refuse,
     renderer=RESPONSES,
     lines=write_request_id,
-    take=_parse_responses,
-    final=True,
+    parse_input=_parse_responses,
+    is_final=True,
 )
 DIALECT = Dialect(
     name=NAME,
@@ -477,7 +478,7 @@ DIALECT = Dialect(
         ),
         make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=write_request_id, model=MODELS[0]),
         *STORED.make_operations(),
-        *make_model_operations(NAME, write_request_id, _render_model),
+        *make_model_operations(NAME, write_request_id, show=_show_model),
     ),
     read_credential=read_bearer,
     fail=_fail,

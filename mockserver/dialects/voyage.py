@@ -126,21 +126,21 @@ def _word_argument(complaint: Complaint) -> str:
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(EMBED, http, _refuse, validation)
+    body, parsed = read_request(EMBED, http, refuse=_refuse, validation=validation)
     if validation is not Validation.OFF:
         refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     texts = _list_chunks(parsed["input"])
     if validation is not Validation.OFF and "" in texts:
         raise _refuse(complain("Input cannot contain empty strings or empty lists", "input"))
-    return _make_call(http, body, parsed, [Message("user", text) for text in texts])
+    return _make_call(http, body, parsed=parsed, inputs=[Message("user", text) for text in texts])
 
 
-def _make_call(http: HttpRequest, body: Body, parsed: Body, inputs: Sequence[Message]) -> Call:
+def _make_call(http: HttpRequest, body: Body, *, parsed: Body, inputs: Sequence[Message]) -> Call:
     return make_embedding_call(
         http,
-        NAME,
         body,
-        inputs,
+        dialect=NAME,
+        inputs=inputs,
         model=parsed["model"],
         meaning={key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None},
         dimensions=parsed.get("output_dimension"),
@@ -151,34 +151,37 @@ _BOOKKEEPING = frozenset(("encoding_format", "output_dtype"))
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
-    return make_embedding_reply(call, outcome, _find_writer(call), {"total_tokens": outcome.prompt_tokens})
+    usage = {"total_tokens": outcome.prompt_tokens}
+    return make_embedding_reply(call, outcome, write=_find_writer(call), usage=usage)
 
 
 def _parse_multimodal(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(MULTIMODAL, http, _refuse, validation)
-    return _make_call(http, body, parsed, [_join_segments(each["content"]) for each in parsed["inputs"]])
+    body, parsed = read_request(MULTIMODAL, http, refuse=_refuse, validation=validation)
+    inputs = [_join_segments(each["content"]) for each in parsed["inputs"]]
+    return _make_call(http, body, parsed=parsed, inputs=inputs)
 
 
 def _join_segments(content: Sequence[Body]) -> Message:
-    """Return an input of texts and pictures as one of both."""
+    """Return an input of several texts and pictures as a message of one text and the first picture."""
     images = [segment[segment["type"]] for segment in content if segment["type"] != "text"]
     text = "\n".join(segment["text"] for segment in content if segment["type"] == "text")
     return Message("user", text, parts=tuple({"type": "image_url", "image_url": {"url": url}} for url in images[:1]))
 
 
 def _render_multimodal(call: Call, outcome: Embeddings) -> Reply:
-    counts = {"text_tokens": outcome.prompt_tokens, "image_pixels": 0, "video_pixels": 0}
-    return make_embedding_reply(call, outcome, _find_writer(call), {**counts, "total_tokens": outcome.prompt_tokens})
+    tokens = outcome.prompt_tokens
+    usage = {"text_tokens": tokens, "image_pixels": 0, "video_pixels": 0, "total_tokens": tokens}
+    return make_embedding_reply(call, outcome, write=_find_writer(call), usage=usage)
 
 
 def _parse_contextualized(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(CONTEXTUALIZED, http, _refuse, validation)
+    body, parsed = read_request(CONTEXTUALIZED, http, refuse=_refuse, validation=validation)
     chunks = [chunk for document in parsed["inputs"] for chunk in _list_chunks(document)]
-    return _make_call(http, body, parsed, [Message("user", chunk) for chunk in chunks])
+    return _make_call(http, body, parsed=parsed, inputs=[Message("user", chunk) for chunk in chunks])
 
 
 def _list_chunks(document: str | Sequence[str]) -> Sequence[str]:
-    """Return the chunks of a document; one that came whole is one."""
+    """Return the chunks of a document; a document that was sent as a text is one chunk."""
     return [document] if isinstance(document, str) else document
 
 
@@ -189,12 +192,12 @@ def _render_contextualized(call: Call, outcome: Embeddings) -> Reply:
     for number, document in enumerate(call.raw["inputs"]):
         data = []
         for index, chunk in enumerate(_list_chunks(document)):
-            told = {"text": chunk} if isinstance(document, str) else {}
-            data.append({"object": "embedding", "embedding": write(next(vectors)), "index": index, **told})
+            text = {"text": chunk} if isinstance(document, str) else {}
+            data.append({"object": "embedding", "embedding": write(next(vectors)), "index": index, **text})
         documents.append({"object": "list", "data": data, "index": number})
     usage = {"total_tokens": outcome.prompt_tokens}
     body = {"object": "list", "data": documents, "model": outcome.model, "usage": usage}
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def _find_writer(call: Call) -> Write:
@@ -203,14 +206,14 @@ def _find_writer(call: Call) -> Write:
 
 
 def _render_ranking(call: Call, outcome: Ranking) -> Reply:
-    shown = (lambda at: call.documents[at]) if wants_documents(call.raw) else None
+    find_document = (lambda at: call.documents[at]) if wants_documents(call.raw) else None
     body = {
         "object": "list",
-        "data": list_ranked(outcome, show_ranked, shown),
+        "data": list_ranked(outcome, show_ranked, find_document),
         "model": outcome.model,
         "usage": {"total_tokens": outcome.prompt_tokens},
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 MODELS = (

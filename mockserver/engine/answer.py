@@ -75,7 +75,7 @@ class Author(Struct, frozen=True, dict=True):
         """The function that draws the fingerprint of a model's system, by its name."""
         return remember(64)(partial(self.seed.draw_hex, 10, "system fingerprint"))
 
-    def make_event(self, dialect: str, kind: str, about: str, created: int) -> WebhookEvent:
+    def make_event(self, dialect: str, kind: str, *, about: str, created: int) -> WebhookEvent:
         """Return the event that tells webhooks about the object of an id; `created` is in seconds since 1970."""
         name = self.drawer(_EVENT_IDS, "event")(f"{kind} {about}")
         return WebhookEvent(dialect, name, created=created, kind=kind, about=about)

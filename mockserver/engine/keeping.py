@@ -40,7 +40,7 @@ async def do_work(engine: Engine, call: Call, objects: Objects) -> Plan:
             raise
         return Plan(refusal, source or refusal.source)
     author = engine.policy.author
-    events = [author.make_event(call.dialect, kind, about, objects.now) for kind, about in objects.events]
+    events = [author.make_event(call.dialect, kind, about=about, created=objects.now) for kind, about in objects.events]
     return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(events))
 
 
@@ -50,7 +50,9 @@ async def keep_answer(engine: Engine, call: Call, plan: Plan) -> Plan:
     outcome = plan.outcome
     if not (engine.policy.announces and call.options.background and type(outcome) is Answer):
         return plan
-    event = engine.policy.author.make_event(call.dialect, _find_event(outcome), outcome.id, outcome.created)
+    event = engine.policy.author.make_event(
+        call.dialect, _find_event(outcome), about=outcome.id, created=outcome.created
+    )
     return replace(plan, events=(event,))
 
 

@@ -31,6 +31,7 @@ class McpClient(Struct, frozen=True):
     session: str | None = None
 
     def is_of(self, namespace: str, server: str) -> bool:
+        """Return whether this is a client of this server of a namespace."""
         return (self.namespace, self.server) == (namespace, server)
 
 

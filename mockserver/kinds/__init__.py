@@ -53,8 +53,8 @@ _OPENING = OperationKind(
 _UNKNOWN_PATH = OperationKind(name=OTHER, names_model=False, takes_text=False)  # no dialect knows it; stubs answer it
 
 
-def _select(sort: type[Kind]) -> Mapping[str, Kind]:
-    return {name: operation for name, operation in OPERATIONS.items() if isinstance(operation, sort)}
+def _select(kind: type[Kind]) -> Mapping[str, Kind]:
+    return {name: operation for name, operation in OPERATIONS.items() if isinstance(operation, kind)}
 
 
 OPERATIONS: Mapping[str, OperationKind] = {

@@ -92,7 +92,10 @@ class LookUp(OperationKind, frozen=True, kw_only=True):
 
 
 class OnThread(Protocol):
-    """Calls a function that may take long, such as one that reads a file, while others are served."""
+    """Calls a function that may take long, such as one that reads a file, while others are served.
+
+    The engine, a floor above, does it on a thread.
+    """
 
     async def __call__(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T: ...
 
@@ -272,7 +275,10 @@ class Beginning(Struct, frozen=True):
 
 
 class References(Protocol):
-    """The kept objects that a chat or a response refers to: a conversation, an agent, files, vector stores."""
+    """The kept objects that a chat or a response refers to: a conversation, an agent, files, vector stores.
+
+    Each dialect that has such objects has a class of its own for them.
+    """
 
     async def read(self, call: Call, objects: Objects) -> Beginning:
         """Return the beginning that the call goes on from. Raises Failure if an object does not exist."""

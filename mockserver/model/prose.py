@@ -358,7 +358,7 @@ def write_prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftCho
 
 
 def write_lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Write Lorem ipsum, as long as `write_prose` would."""
+    """Write Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     tokens = _choose_length(call, rng, options)
     latin = ((draw_sentence(rng, "la"), 0) for _ in repeat(None))

@@ -94,7 +94,7 @@ class RuleCoverage:
         skipped = (item for item in session.items if item.nodeid in self._skipped)
         self._partial = self._partial or any(map(uses_server, skipped)) or _is_interrupted(session)
         if hasattr(config, "workeroutput"):
-            config.workeroutput[_OUTPUT] = {"watch": self._watch.as_dict(), "partial": self._partial}
+            config.workeroutput[_OUTPUT] = {"watch": self._watch.export(), "partial": self._partial}
         elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._list_unused_rules(config):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -102,7 +102,9 @@ class RuleCoverage:
         """Write the reports, and list unused rules."""
         terminalreporter.ensure_newline()
         for kind, path in self._reports:
-            _write_report(terminalreporter, kind, path, self._watch.coverage(str(config.rootpath)))
+            _write_report(
+                terminalreporter, kind, path=path, coverage=self._watch.compute_coverage(str(config.rootpath))
+            )
         if unused := self._list_unused_rules(config):
             failing = self._unused == "fail"
             were = "was" if len(unused) == 1 else "were"
@@ -117,7 +119,7 @@ class RuleCoverage:
         if self._unused == "ignore" or self._partial or self._watch.empty or _is_filtered(config):
             return []
         whole = not _selects_part(config)
-        found = list_unused_rules(self._watch.coverage(str(config.rootpath)))
+        found = list_unused_rules(self._watch.compute_coverage(str(config.rootpath)))
         return [line for file, line in found if self._passing.get(file, whole)]
 
 

@@ -111,7 +111,9 @@ class Activity(Struct, frozen=True):
         """Yield the declared rules that did not answer as many calls as they were meant to."""
         for one in self.declared:
             if one.rule is not None and one.expected_calls and count_answers(one.rule, self.calls) < one.expected_calls:
-                yield explain_too_few_answers(one.rule, one.expected_calls, self.calls, self.service_calls)
+                yield explain_too_few_answers(
+                    one.rule, one.expected_calls, calls=self.calls, uncounted=self.service_calls
+                )
 
     def _find_repeated_calls(self, declared: Sequence[Rule]) -> Iterator[Remark]:
         """Yield the rules for results of tools that never answered, as the rule before calls the tool again."""

@@ -207,7 +207,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         from mockserver.cassettes.redaction.shown_secrets import find_secrets
 
         return find_secrets(
-            tuple(self.row.headers), self.row.query, self.row.body, find_environment_secrets(os.environ)
+            tuple(self.row.headers), self.row.query, body=self.row.body, more=find_environment_secrets(os.environ)
         )
 
     @property

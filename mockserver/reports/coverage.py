@@ -122,7 +122,7 @@ class Watch:
         known["sources"] |= rules["sources"]
         known["branches"] |= rules["branches"]
 
-    def as_dict(self) -> dict[str, Any]:
+    def export(self) -> dict[str, Any]:
         """Return the rules and hits as JSON values, for another process."""
         return {"rules": [[list(key), rules] for key, rules in self._places.items()], "hits": dict(self._hits)}
 
@@ -131,12 +131,12 @@ class Watch:
             self._merge_place((file, line, column), rules)
         self._hits.update(other["hits"])
 
-    def coverage(self, root: str) -> Coverage:
+    def compute_coverage(self, root: str) -> Coverage:
         """Return the coverage of each file; names are relative to `root`."""
         hits = self._count_hits()
         found: dict[tuple[bool, str], list[Entry]] = {}
         for (path, line, column), rules in sorted(self._places.items(), key=lambda each: each[0]):
-            found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column, hits))
+            found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column=column, hits=hits))
         files = (
             FileCoverage(path, _shorten_path(path, root), declared=declared, entries=tuple(entries))
             for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])

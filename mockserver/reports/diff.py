@@ -45,7 +45,7 @@ def explain_result(result: ConditionResult) -> Iterator[str]:
     expected = result.expected
     actual = result.actual
     if isinstance(actual, str) and (span := find_span(result)) is not None:
-        yield from _mark_span(result, str(expected), actual, span)
+        yield from _mark_span(result, str(expected), text=actual, span=span)
     elif isinstance(actual, list | tuple | Mapping) and (parts := list(_explain_parts(result))):
         [told] = render_results((result,))
         yield told if isinstance(actual, Mapping) else f"{told}; {', '.join(parts)}"

@@ -231,7 +231,7 @@ def explain_unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> I
     for group in groups[:MAX_IN_FULL]:
         request = group[0].asked
         if request is not None and (not group[0].error or group[0].error.startswith(_NO_RULE)):
-            yield _explain_no_rule(group, request, rules, used)
+            yield _explain_no_rule(group, request, rules=rules, used=used)
         else:
             yield _explain_unanswered(group)
     if more := groups[MAX_IN_FULL:]:

@@ -316,7 +316,7 @@ _MCP_FIELDS = frozenset(  # fields that only requests to MCP servers have
 
 
 def check_when(when: Json, context: CompileContext, known: Known, hosts: Collection[str] | None) -> None:
-    """Refuse unknown dialects, hosts that are none of these, and paths of the control API."""
+    """Refuse unknown dialects, unknown hosts, and paths of the control API."""
     for path, dialect in _find_texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
             is_host = dialect in (HOST_NAMES if hosts is None else hosts)

@@ -67,7 +67,9 @@ class Rule(Struct, frozen=True, dict=True):
         state = self.state
         if state is None:
             return Precondition(counter, self.times)
-        return Precondition(counter, self.times, state.is_, None if state.becomes == state.is_ else state.becomes)
+        return Precondition(
+            counter, self.times, state=state.is_, becomes=None if state.becomes == state.is_ else state.becomes
+        )
 
     @property
     def order_dependence(self) -> list[str]:
@@ -105,7 +107,7 @@ def load(
     `faults` are those of delivery, `profiles` the named timings, `hosts` the names of those of the dialect
     `compatible`; None: any will do. Raises RuleError with every mistake of every file.
     """
-    loader = _Loader(known, faults, profiles, hosts)
+    loader = _Loader(known, faults, profiles=profiles, hosts=hosts)
     with pause_collector():
         rules = [rule for document in documents for rule in loader.load_rules(document)]
     raise_if_any(loader.mistakes, RuleError)
@@ -211,7 +213,7 @@ class _Loader:
             already = len(context.mistakes.found)
             written = compile_when(when, partial(context.at("when").add, key=True))
             groups = _find_groups(written) if len(context.mistakes.found) == already else None
-            check_when(when, context, self.known, self.hosts)
+            check_when(when, context, known=self.known, hosts=self.hosts)
         if model is None:
             return None
         check = AnswerCheck(written, model.then, context)

@@ -18,12 +18,12 @@ _FIRST = Lock()
 def drawing(rng: Random) -> Iterator[Any]:
     """Lock the generator and let its values come from this stream."""
     with _TURN:
-        faker = generator()
+        faker = get_generator()
         faker.random = rng
         yield faker
 
 
-def generator() -> Any:
+def get_generator() -> Any:
     with _FIRST:  # or two threads would make one each
         return _make_generator()
 

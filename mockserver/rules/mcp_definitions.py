@@ -216,7 +216,7 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
                     names = (name, *labels, str(entry.get("name")))
                     spec_of_rule = {"when": when, "then": entry["then"]}
                     located = ("mcp", name, *path)
-                    yield LocatedRule(spec_of_rule, located, names, after if isinstance(after, int) else 0)
+                    yield LocatedRule(spec_of_rule, located, names=names, after=after if isinstance(after, int) else 0)
 
 
 def _list_entries(spec: Json, kind: str) -> Iterator[tuple[Mapping[str, Json], Path]]:
@@ -348,7 +348,7 @@ def _make_tool(spec: McpToolSpec, path: Path, add: Add) -> McpTool:
 
 def _make_resource(spec: McpResourceSpec) -> McpResource:
     name = spec.name or spec.uri.rstrip("/").rpartition("/")[2] or spec.uri
-    return McpResource(spec.uri, name, spec.text, spec.blob, spec.mime, spec.description)
+    return McpResource(spec.uri, name, text=spec.text, blob=spec.blob, mime=spec.mime, description=spec.description)
 
 
 def _make_prompt(spec: McpPromptSpec, path: Path, add: Add) -> McpPrompt:
@@ -357,7 +357,7 @@ def _make_prompt(spec: McpPromptSpec, path: Path, add: Add) -> McpPrompt:
     for name in spec.values or {}:
         if name not in names:
             add(f'there is no argument "{name}"{did_you_mean(name, names)}', (*path, "values", name), key=True)
-    return McpPrompt(spec.name, spec.description, names, required, spec.values or {})
+    return McpPrompt(spec.name, spec.description, arguments=names, required=required, values=spec.values or {})
 
 
 def make_schema(stated: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
@@ -442,7 +442,7 @@ def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
 
 
 def find_output_mistake(tool: McpTool, value: Json) -> str | None:
-    """Return why a value is no output of a tool, or None if it is one."""
+    """Return why a tool cannot return a value, or None if it can."""
     return None if tool.output is None else _find_mistake(tool.output, value)
 
 

@@ -176,7 +176,7 @@ def find_calls(source: str) -> Iterator[TemplateCall]:
         is_header = bool(tokens) and tokens[0].text == "macro"
         for index, token in enumerate(tokens):
             if token.is_name and not (is_header and index == 1):
-                for call in _read_calls_at(tokens, index, headers, assigned):
+                for call in _read_calls_at(tokens, index, headers=headers, assigned=assigned):
                     yield replace(call, subject="") if call.subject.partition(".")[0] in assigned else call
 
 

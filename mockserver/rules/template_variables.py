@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from mockserver.core.call import Call, Message, find_last_tool_result, list_tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
-from mockserver.rules.made_up import drawing, generator
+from mockserver.rules.made_up import drawing, get_generator
 
 
 class JsonObject(Mapping[str, Json]):
@@ -165,7 +165,7 @@ class Fake:
 @cache
 def list_providers() -> Mapping[str, Callable[[], Json]]:
     """Return every Faker provider that needs no arguments, by name."""
-    source = generator()
+    source = get_generator()
     found = {}
     for provider in reversed(source.providers):
         for name in dir(type(provider)):

@@ -38,18 +38,18 @@ class Compiled(Struct, Generic[T], frozen=True):
 
     def map(self, build: Callable[[T], U]) -> "Compiled[U]":
         if self.known:
-            return constant(build(self.known[0]))
+            return make_constant(build(self.known[0]))
         make = self.make
         return Compiled(lambda scope: build(make(scope)))
 
 
-def constant(value: T) -> Compiled[T]:
+def make_constant(value: T) -> Compiled[T]:
     return Compiled(lambda _: value, (value,))
 
 
 def combine(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -> Compiled[V]:
     if one.known and other.known:
-        return constant(build(one.known[0], other.known[0]))
+        return make_constant(build(one.known[0], other.known[0]))
     first = one.make
     second = other.make
     if other.known:
@@ -61,7 +61,7 @@ def combine(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) ->
 def gather(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
     parts = tuple(all_compiled)
     if all(part.known for part in parts):
-        return constant(tuple(part.known[0] for part in parts))
+        return make_constant(tuple(part.known[0] for part in parts))
     makers = tuple(part.make for part in parts)
     if len(makers) == 1:
         make_only = makers[0]
@@ -178,7 +178,7 @@ class Templates:
     def compile(self, source: str, context: CompileContext) -> Compiled[str]:
         """Compile a text that may be a template; report mistakes to the context."""
         if not is_template(source):
-            return constant(source)
+            return make_constant(source)
         from minijinja import TemplateError  # only templates need it, and most rules have none
 
         self._count += 1
@@ -188,15 +188,15 @@ class Templates:
             variables = self._environment.undeclared_variables_in_template(name, nested=True)
         except TemplateError as error:
             context.refuse_line(f"invalid template: {_describe_error(error)}", error.line or 1)
-            return constant(source)
+            return make_constant(source)
         except UnicodeEncodeError:
             context.refuse_line("this template contains half of a character (a lone surrogate)", 1)
-            return constant(source)
+            return make_constant(source)
         mistakes = list(self._checker.find_mistakes(source, variables, context.groups))
         for mistake, line in mistakes:
             context.refuse_line(mistake, line)
         if mistakes:
-            return constant(source)
+            return make_constant(source)
         render = self._make_renderer(name, variables, context)
         return Compiled(_join_names(source, render) or render)
 
@@ -350,8 +350,8 @@ def compile_json(value: Json, context: CompileContext) -> Compiled[Json]:
             return gather(compile_json(item, context.at(index)) for index, item in enumerate(value)).map(list)
         case float() if not math.isfinite(value):
             context.refuse("JSON has no such number; write null or a string")
-            return constant(None)
-    return constant(value)
+            return make_constant(None)
+    return make_constant(value)
 
 
 def encode_json(value: Json, context: CompileContext) -> bytes:

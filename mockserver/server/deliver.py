@@ -41,6 +41,9 @@ async def serve(response: Awaitable[Response], visit: Visit, client: ClientConne
         ended = await _deliver(await response, visit, client, scope)
     except ClientLeftError:
         ended = CLIENT_LEFT
+    except GeneratorExit:  # a client without a socket has dropped the answer
+        ended = CLIENT_LEFT
+        raise
     except asyncio.CancelledError:  # the server stops
         if client.wire is not None and client.wire.gone:  # or the client left long ago
             ended = CLIENT_LEFT

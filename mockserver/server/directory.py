@@ -78,7 +78,8 @@ class Directory:
         place = None if is_control(path) else self._routes.find(inner)
         if place is None:
             return None
-        found = Destination(Responder(self._live, place.endpoint), inner, place.params, namespace)
+        responder = Responder(self._live, place.endpoint)
+        found = Destination(responder, inner, params=place.params, namespace=namespace)
         return self._known.keep(path, found, _DESTINATION + 4 * len(path))
 
     def find_corrected(self, path: str) -> Destination | None:
@@ -105,7 +106,7 @@ class Directory:
             return self._make_unknown(rest, DEFAULT, PathHints(mistake=mistake))
         namespace, inner = split_namespace(path)
         nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
-            method, inner, self._routes.endpoints, query.decode("latin-1")
+            method, inner, endpoints=self._routes.endpoints, query=query.decode("latin-1")
         )
         return self._make_unknown(inner, namespace, PathHints(nearest))
 
@@ -132,7 +133,7 @@ class Directory:
 
     def _make_unknown(self, path: str, namespace: str, hints: PathHints) -> Destination:
         responder = Responder(self._live, self._routes.make_unknown_endpoint(path), hints)
-        return Destination(responder, path, {}, namespace)
+        return Destination(responder, path, params={}, namespace=namespace)
 
     def _follow_settings(self) -> None:
         """Take note of other settings, as after a reload."""

@@ -66,7 +66,7 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
         content = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"{file}: not JSON: {error}; {_EXPECTED}") from error
-    return read_content(content, file, dialect, path)
+    return read_content(content, file, dialect=dialect, path=path)
 
 
 def read_content(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
@@ -174,7 +174,7 @@ def find_target(described: RequestFile, routes: Routes, *, stubs: bool = False) 
         path = routes.complete(path) or path
     place = find_place(path, routes, stubs=stubs)
     if place is None:
-        near = find_nearest_path(described.method, path, routes.endpoints, url.query)
+        near = find_nearest_path(described.method, path, endpoints=routes.endpoints, query=url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     operation = choose_operation(place.endpoint, described.method)
     if operation is None:

@@ -221,8 +221,9 @@ class RedisFleet:
         rules = [[version.batches[rule.name] if id(rule) in old else read_at + 1, rule.spec] for rule in space.rules]
         choice = None if space.choice is None else {"name": space.choice.name, "record": "none"}
         at = read_at + 1 if cleared else version.cleared
-        content = {"timed": space.timed, "named": space.named, "cleared": at, "choice": choice}
-        rev = await self.member.change(namespace, read_at, {**content, "rules": rules}, space.forgotten)
+        content: dict[str, Json] = {"timed": space.timed, "named": space.named, "cleared": at, "choice": choice}
+        content["rules"] = rules
+        rev = await self.member.change(namespace, read_at, content=content, forgotten=space.forgotten)
         if not rev:
             self._get_version(namespace).rev = -1  # what was read may have expired
             raise ConflictError

@@ -23,7 +23,8 @@ MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a who
 
 def find_row_secrets(row: Row, known: tuple[str, ...] | None = None) -> "Secrets":
     """Find the credentials of a row's request, and those of the environment unless they are `known` already."""
-    return _find_secrets(tuple(row.headers), row.query, decode_request(rebuild_request(row)).body, known)
+    body = decode_request(rebuild_request(row)).body
+    return _find_secrets(tuple(row.headers), row.query, body=body, known=known)
 
 
 def find_head_secrets(row: Row, known: tuple[str, ...]) -> "Secrets":
@@ -63,20 +64,20 @@ def decode_request(http: HttpRequest) -> HttpRequest:
 def find_request_secrets(http: HttpRequest) -> "Secrets":
     """Find the credentials of a request, and those of the environment."""
     query = urlencode(http.query, errors="surrogateescape").encode()
-    return _find_secrets(tuple(http.headers), query, decode_request(http).body)
+    return _find_secrets(tuple(http.headers), query, body=decode_request(http).body)
 
 
 def _find_secrets(
-    headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes, known: tuple[str, ...] | None = None
+    headers: tuple[tuple[bytes, bytes], ...], query: bytes, *, body: bytes, known: tuple[str, ...] | None = None
 ) -> "Secrets":
     from mockserver.cassettes.redaction.shown_secrets import find_secrets  # slow: a hundred patterns
 
-    return find_secrets(headers, query, body, find_known_secrets() if known is None else known)
+    return find_secrets(headers, query, body=body, more=find_known_secrets() if known is None else known)
 
 
 def mask_path(path: str, headers: RawHeaders, query: bytes) -> str:
     """Return the path of a request without the credentials of its head."""
-    return _find_secrets(tuple(headers), query, b"", known=()).mask_text(path)
+    return _find_secrets(tuple(headers), query, body=b"", known=()).mask_text(path)
 
 
 def find_known_secrets() -> tuple[str, ...]:

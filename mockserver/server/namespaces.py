@@ -6,6 +6,7 @@ be forgotten there.
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,12 +31,19 @@ def is_namespace(name: str) -> bool:
     return 0 < len(name) <= MAX_NAMESPACE_NAME and name.isprintable() and not name.isspace() and name != ALL
 
 
-def split_namespace(path: str) -> tuple[str, str]:
-    """Return the namespace of a path and the rest: `/ns/a/v1` is ("a", "/v1"); a path without one is in DEFAULT."""
-    if not path.startswith("/ns/"):
-        return DEFAULT, path
-    namespace, slash, rest = path[4:].partition("/")
-    return (namespace, slash + rest or "/") if is_namespace(namespace) else (DEFAULT, path)
+class NamespacedPath(NamedTuple):
+    """A namespace, and a path within it."""
+
+    namespace: str
+    path: str
+
+
+def split_namespace(path: str) -> NamespacedPath:
+    """Return the namespace of a path, such as `a` of `/ns/a/v1`, and the rest; a path without one is in DEFAULT."""
+    namespace, slash, rest = path.removeprefix("/ns/").partition("/")
+    if not path.startswith("/ns/") or not is_namespace(namespace):
+        return NamespacedPath(DEFAULT, path)
+    return NamespacedPath(namespace, slash + rest or "/")
 
 
 class _MadeEngine(Struct, frozen=True):

@@ -8,7 +8,7 @@ from mockserver.kinds import ASKED
 from mockserver.server.routes import Endpoint, compile_template
 
 
-def find_nearest_path(method: str, path: str, endpoints: Sequence[Endpoint], query: str = "") -> str | None:
+def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], query: str = "") -> str | None:
     """Return the method and path that were most likely meant; those at the same mount, with the same method, first."""
     request = LostRequest(method, path, query)
     segment = "/".join(path.split("/")[:2]) + "/"

@@ -74,7 +74,7 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
             looked = True
             cassettes = () if changed else await on_thread(live.player.store.list_changed)
             if changed or cassettes:
-                await _reload(live, sources, cassettes, say)
+                await _reload(live, sources, cassettes=cassettes, say=say)
     finally:
         over.set()
 
@@ -87,7 +87,8 @@ def _was_changed(path: Path, since: float) -> bool:
         return False
 
 
-async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
+async def _reload(live: Live, sources: Sources, *, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
+    """Reload, and say how that went; `cassettes` are those that have changed, if the files have not."""
     try:
         waiting = await reload(live, sources)
     except MockserverError as error:

@@ -2,7 +2,7 @@
 
 Requests come from a connection (`http/protocol.py`) or an ASGI server (`app.py`, which the transport without a
 connection runs, too), from a WebSocket (`sockets/`), and from commands and trials. Each sends the response in its own
-way.
+way. What runs for every request passes its arguments by position: a keyword costs time.
 """
 
 import logging

@@ -111,7 +111,7 @@ class Visit(Struct, eq=False, kw_only=True):
 
     @property
     def is_large(self) -> bool:
-        """Return whether work on the request may take long, so that a thread has to do it."""
+        """Whether work on the request may take long, so that a thread has to do it."""
         return len(self.request.body) > LARGEST_IN_LOOP or self.request.form is not None
 
     def receive_body(self, body: bytes) -> None:

@@ -40,7 +40,7 @@ class Assertions:
         expected = compile_expectation(when, text)
         calls = self._list_received()
         if not _select_matching(calls, expected):
-            raise AssertionError(explain_too_few(calls, expected, "at least 1", calls.among))
+            raise AssertionError(explain_too_few(calls, expected, number="at least 1", among=calls.among))
 
     def assert_called_once(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that exactly one call matches; there can be others that don't."""
@@ -52,7 +52,7 @@ class Assertions:
         calls = self._list_received()
         found = _select_matching(calls, expected)
         if len(found) < number:
-            raise AssertionError(explain_too_few(calls, expected, str(number), calls.among))
+            raise AssertionError(explain_too_few(calls, expected, number=str(number), among=calls.among))
         if len(found) > number:
             raise AssertionError(explain_too_many(found, expected, number))
 

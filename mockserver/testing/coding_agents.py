@@ -23,7 +23,7 @@ from mockserver.server.programs import run_captured
 from mockserver.server.sources import Sources, compile_rules
 from mockserver.testing.assertions import Calls
 from mockserver.testing.clients import EnvironmentPatch
-from mockserver.testing.declared import Declared, RuleBook, literal
+from mockserver.testing.declared import Declared, RuleBook, write_literal
 from mockserver.testing.options import When
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
@@ -110,7 +110,7 @@ class CodingAgent:
     def run(self, prompt: str, *arguments: str, timeout: float = 120.0) -> AgentRun:
         """Run the agent with a prompt, and more of its own arguments, until it ends.
 
-        Raises TimeoutError if it is still running after so many seconds; it is stopped then.
+        Raises TimeoutError if it is still running after `timeout` seconds, and stops it.
         """
         before = len(self.calls)
         began = monotonic()
@@ -143,9 +143,10 @@ class AgentRule:
     def uses(self, tool: str, **arguments: object) -> Self:
         """Have the agent use a tool: read (path), write (path, text), edit (path, old, new) or run (command).
 
-        Any other name is that of a tool of its own, with the arguments that it takes. These are no templates.
+        Any other name is that of a tool of its own, with the arguments that it takes. They are sent as they are, and
+        cannot be templates.
         """
-        self._calls.append(map_texts(self._agent.call_tool(tool, arguments), literal))
+        self._calls.append(map_texts(self._agent.call_tool(tool, arguments), write_literal))
         return self
 
     def then(self, text: str) -> Declared:

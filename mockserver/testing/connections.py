@@ -158,7 +158,7 @@ def _check_before(address: Callable[..., Hosts], function: Callable[..., Any]) -
 
 
 def _check_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same for asyncio, which looks names up on a thread: relayed requests need their context there."""
+    """Return asyncio's function with a check. It uses a thread, where relayed requests need their context."""
 
     def call(loop: asyncio.BaseEventLoop, host: Any, port: Any, **named: Any) -> Any:
         _check((host,), port)
@@ -170,7 +170,7 @@ def _check_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_and_close(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same for a connection that exists, through a proxy: few clients would close it for such an error."""
+    """Return a function with a check that closes a connection through a proxy, as few clients would for its error."""
 
     def call(context: ssl.SSLContext, sock: socket.socket, *args: Any, **named: Any) -> Any:
         try:

@@ -33,7 +33,7 @@ Asked = Call  # under the name that tests use: the request as it was read, witho
 Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
 
 
-def literal(text: str) -> str:
+def write_literal(text: str) -> str:
     """Return a text that is sent as it is, even if it looks like a template."""
     return f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}" if is_template(text) else text
 
@@ -249,7 +249,7 @@ class Declared:
                     raise TypeError("async functions are not supported; reply with a plain function")
                 if not isinstance(returned, str | Mapping):
                     raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
-                then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)
+                then = map_texts({"text": returned} if isinstance(returned, str) else returned, write_literal)
                 answer = self._rules.compile({"then": {**more, **then}}, self.place).then.respond
             except Exception as error:
                 self._rules.note_failure(self, error)

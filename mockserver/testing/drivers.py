@@ -19,7 +19,7 @@ from mockserver.testing.clock import Clock
 
 
 class Driver(ABC):
-    """Waits for an application as its client can wait. `patient`: a request can wait for others."""
+    """Waits for an application as its client can wait. With a `patient` one, a request can wait for others."""
 
     patient = False
 
@@ -28,11 +28,11 @@ class Driver(ABC):
 
     @abstractmethod
     async def do_work(self, work: Callable[[], Any]) -> Any:
-        """Return what a function returns that may take long; the application awaits this."""
+        """Return what `work` returns, which may take long. The application awaits this."""
 
     @abstractmethod
     async def meet(self, yielded: object) -> object:
-        """Return what the application gets for what it yields: None, to let others run, a future, or by `do_work`."""
+        """Return what the application gets for what it yields: None (to let others run), a future, or work."""
 
     @abstractmethod
     async def wait_until(self, moment: float) -> None:
@@ -43,11 +43,11 @@ class ImmediateDriver(Driver):
     """Does everything at once, without an event loop, so that no client is ever suspended."""
 
     async def do_work(self, work: Callable[[], Any]) -> Any:
-        """Yield the work: while `meet` does it, requests of other threads go on."""
+        """Yield the work to `meet`, which does it while requests of other threads go on."""
         return await pass_on(work)
 
     async def meet(self, yielded: object) -> object:
-        """Do the work, or just go on. Raises RuntimeError for what only an event loop has."""
+        """Return what yielded work returns, or None for None. Raises RuntimeError for a future, as there is no loop."""
         if yielded is None:
             return None
         if callable(yielded):
@@ -62,10 +62,10 @@ class ImmediateDriver(Driver):
 
 
 class LoopDriver(Driver):
-    """Lets others of an event loop run meanwhile; a wait without an end is really waited for."""
+    """Lets other tasks of an event loop run. A wait without an end is waited for."""
 
     async def meet(self, yielded: object) -> object:
-        """Have the loop do it; each has its own way to let others run."""
+        """Pass what is yielded on to the loop, and return what that sends back; for None, let other tasks run."""
         if yielded is None:
             await checkpoint()
             return None
@@ -79,7 +79,7 @@ class LoopDriver(Driver):
 
 
 class AsyncioDriver(LoopDriver):
-    """Of a loop of asyncio, as the application expects one."""
+    """Drives an application on a loop of asyncio, for which it is written."""
 
     patient = True
 
@@ -89,7 +89,7 @@ class AsyncioDriver(LoopDriver):
 
 
 class TrioDriver(LoopDriver):
-    """Of a loop of trio, in which there are no futures, so that nothing of ours can wait for others."""
+    """Drives an application on a loop of trio, which has no futures: a request cannot wait for others."""
 
     async def do_work(self, work: Callable[[], Any]) -> Any:
         """Do the work on a thread of trio."""

@@ -60,7 +60,7 @@ def make_cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[
 
 
 def make_list(value: Any) -> Sequence[Any]:
-    """Return several items, of which a single one is short for a list of one."""
+    """Return the items of an iterable; a text, a table or any other value is the only item."""
     single = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return [value] if single else list(value)
 

@@ -156,7 +156,7 @@ class McpMock(Assertions):
         stated = {_FIELDS.get(key, key): getattr(made, _FIELDS.get(key, key)) for key in self._settings}
         if "changes" in stated and "sessions" not in stated:
             stated["sessions"] = made.sessions
-        return replace(server.apply(McpChange(0, made.tools, made.resources, made.prompts)), **stated)
+        return replace(server.apply(McpChange(0, made.tools, resources=made.resources, prompts=made.prompts)), **stated)
 
     def _serves(self, call: Call) -> bool:
         return call.mcp is not None and call.mcp.server == self.name
@@ -173,7 +173,7 @@ class McpMock(Assertions):
             raise
 
     def _serve(self) -> McpServer:
-        """Serve what is declared, with what files say; return that. Raises RuleError."""
+        """Give clients the server with what is declared and what files say, and return it. Raises RuleError."""
         table = {each: list(entries.values()) for each, entries in self._declared.items()}
         document = Document.from_place({"mcp": {self.name: {**self._settings, **table}}}, find_caller())
         mistakes = Mistakes(document)

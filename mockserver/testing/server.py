@@ -137,14 +137,14 @@ class MockServer(Assertions):
         shared = not options and dialect == "openai"
         if shared and self._client is not None and is_usable(self._client, self.env):
             return self._client
-        made: OpenAI = make_openai_client("OpenAI", self.env, dialect, options)
+        made: OpenAI = make_openai_client("OpenAI", self.env, dialect=dialect, options=options)
         if shared:
             self._client = made
         return made
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
         """Return the asynchronous client, a new one each time, as it belongs to an event loop."""
-        made: AsyncOpenAI = make_openai_client("AsyncOpenAI", self.env, dialect, options)
+        made: AsyncOpenAI = make_openai_client("AsyncOpenAI", self.env, dialect=dialect, options=options)
         return made
 
     def transport(self) -> "Transport":

@@ -218,10 +218,10 @@ def make_path_finder() -> Callable[[str, str, str], str]:
     known = make_dialect_routes()
 
     @lru_cache(maxsize=1024)
-    def path_of(method: str, host: str, path: str) -> str:
+    def find_path(method: str, host: str, path: str) -> str:
         url = f"https://{host}{quote(path)}"
         dialect = None if is_loopback(host) or not host else find_dialect(url, known)
         found = None if dialect is None else find_local_target(method, url, dialect=dialect, routes=known)
         return path if found is None else found.path
 
-    return path_of
+    return find_path

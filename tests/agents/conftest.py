@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from mockserver.testing import CodingAgent, MockServer
-from tests.kit.npm import AGENTS, installed
+from tests.kit.npm import AGENTS, install_packages
 
 
 @pytest.fixture(params=sorted(AGENTS))
 def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of an agent, whose program is found."""
-    monkeypatch.setenv("PATH", f"{installed(request.param) / '.bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{install_packages(request.param) / '.bin'}{os.pathsep}{os.environ['PATH']}")
     return str(request.param)
 
 

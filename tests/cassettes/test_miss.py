@@ -17,7 +17,7 @@ from mockserver.config.spelling import FLAGS
 from mockserver.core.episode import Episode
 from mockserver.core.text import show_value
 from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
-from tests.kit.cassette_folder import CHAT, chat, episode, streamed
+from tests.kit.cassette_folder import CHAT, chat, episode, make_recorded_stream
 
 HERE = Path(__file__).parent / "misses"
 
@@ -38,7 +38,7 @@ TALK = said("Who wrote Faust?", "Goethe.", "When was he born?")
 EPISODES = [
     episode(WEATHER, "{}"),
     episode(TALK, "{}"),
-    episode(chat("Tell me a joke about otters.", stream=True), streamed("{}", "[DONE]")),
+    episode(chat("Tell me a joke about otters.", stream=True), make_recorded_stream("{}", "[DONE]")),
     episode({"model": "gpt-4o", "input": "Hello"}, "{}", path=RESPONSES, operation="responses"),
     episode(
         {"model": "gpt-4o", "input": "And?", "previous_response_id": "resp_1"},

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pytest
 
-from tests.kit.npm import installed
+from tests.kit.npm import install_packages
 from tests.kit.program import run
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("node")]  # the first time it needs the npm registry
@@ -124,7 +124,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[LanguageServer]:
-    package = installed("language server") / "yaml-language-server"
+    package = install_packages("language server") / "yaml-language-server"
     server = LanguageServer("node", str(package / "bin" / "yaml-language-server"), "--stdio")
     markdown = {
         "hover": {"contentFormat": ["markdown"]},

@@ -13,8 +13,8 @@ import pytest
 from mockserver import __version__
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.json_schema import make_rules_schema
-from tests.house.pages import blocks
-from tests.kit.npm import PACKAGES, installed
+from tests.house.pages import find_blocks
+from tests.kit.npm import PACKAGES, install_packages
 from tests.kit.programs import find_program
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "js"
@@ -53,7 +53,7 @@ def test_npm_publishes_what_the_modules_need() -> None:
 @pytest.mark.needs("node")
 def test_its_types_and_the_example_of_its_page_are_strict(tmp_path: Path) -> None:
     modules = tmp_path / "node_modules"
-    modules.symlink_to(installed("types"))
+    modules.symlink_to(install_packages("types"))
     page = (PACKAGE / "README.md").read_text(encoding="utf-8")
     (tmp_path / "page.ts").write_text(page.partition("```js\n")[2].partition("```")[0], encoding="utf-8")
     (tmp_path / "types.ts").write_text((PACKAGE / "test" / "types.ts").read_text(encoding="utf-8"), encoding="utf-8")
@@ -111,7 +111,7 @@ def install(example: str, project: Path) -> None:
     """Give a project what an example needs, as npm would."""
     modules = project / "node_modules"
     modules.mkdir()
-    for module in installed(example).iterdir():
+    for module in install_packages(example).iterdir():
         (modules / module.name).symlink_to(module)
     (modules / "mockserver-llm").symlink_to(PACKAGE)
 
@@ -120,7 +120,7 @@ def install(example: str, project: Path) -> None:
 @pytest.mark.needs("node")
 def test_the_tests_of_the_guide_pass(tmp_path: Path) -> None:
     guide = PACKAGE.parents[1] / "docs" / "guides" / "javascript-and-others.md"
-    for block in blocks(guide.read_text(encoding="utf-8")):
+    for block in find_blocks(guide.read_text(encoding="utf-8")):
         if block.language == "js" and block.title:
             (tmp_path / block.title).write_text(block.body, encoding="utf-8")
     install("vitest", tmp_path)

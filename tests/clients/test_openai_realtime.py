@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, OpenAI
 
 from mockserver.media.tone import read_tone, write_tone
 from mockserver.testing import MockServer
-from tests.kit.npm import installed
+from tests.kit.npm import install_packages
 
 # The blocking client opens its connection in a way that websockets will drop.
 pytestmark = pytest.mark.filterwarnings("ignore:connect.. must be used as a context manager:DeprecationWarning")
@@ -136,7 +136,7 @@ socket.on("response.done", (event) => {
 @pytest.mark.slow  # the first time it needs the npm registry
 @pytest.mark.needs("node")
 def test_the_client_for_javascript(server: MockServer, tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(installed("sockets"))
+    (tmp_path / "node_modules").symlink_to(install_packages("sockets"))
     (tmp_path / "ask.mjs").write_text(SCRIPT)
     (tmp_path / "tools.json").write_text(json.dumps([TOOL]))
     (tmp_path / "question.txt").write_bytes(base64.b64encode(write_tone("How is the weather?") + bytes(48_000)))

@@ -13,7 +13,7 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import ResponseCompletedEvent
 
 from mockserver.testing import MockServer
-from tests.kit.npm import installed
+from tests.kit.npm import install_packages
 
 # The blocking client opens its connection in a way that websockets will drop.
 pytestmark = pytest.mark.filterwarnings("ignore:connect.. must be used as a context manager:DeprecationWarning")
@@ -110,7 +110,7 @@ next("ready");
 @pytest.mark.slow  # the first time it needs the npm registry
 @pytest.mark.needs("node")
 def test_the_client_for_javascript(server: MockServer, tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(installed("sockets"))
+    (tmp_path / "node_modules").symlink_to(install_packages("sockets"))
     (tmp_path / "ask.mjs").write_text(SCRIPT)
     done = subprocess.run(
         ("node", "ask.mjs"),

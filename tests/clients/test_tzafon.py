@@ -12,7 +12,7 @@ from tzafon.types import chat_create_completion_params, response_create_params
 
 from tests.clients.payloads import WEATHER_FUNCTION, Person
 from tests.kit.served import Served, served
-from tests.kit.strict_responses import check_event, check_tzafon, typed_frames
+from tests.kit.strict_responses import check_event, check_tzafon, list_typed_frames
 
 RULES = """
 rules:
@@ -255,7 +255,7 @@ def test_a_structured_answer(client: Lightcone, openai: OpenAI) -> None:
 
 def test_events(client: Lightcone, openai: OpenAI) -> None:
     with client.responses.with_streaming_response.create(input="hello", stream=True) as raw:
-        frames = typed_frames(raw.read())
+        frames = list_typed_frames(raw.read())
     with openai.responses.stream(model=NORTHSTAR, input="hello") as stream:
         stream.until_done()
         final = stream.get_final_response()

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall, compute_fingerprint
 from mockserver.core.http import HttpRequest
 from mockserver.core.tokens import APPROX
-from tests.kit.calls import in_options
+from tests.kit.calls import pack_options
 
 HTTP = HttpRequest("POST", "/v1/chat/completions")
 SYSTEM, HELLO, HI, BYE = (
@@ -19,7 +19,7 @@ SYSTEM, HELLO, HI, BYE = (
 
 
 def call(*messages: Message, meaning: Any = None, **more: Any) -> Call:
-    return Call("openai", "chat", "m", HTTP, meaning, messages=messages, **in_options(more))
+    return Call("openai", "chat", "m", HTTP, meaning, messages=messages, **pack_options(more))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tests.dialects.invariants import Events, Stream, has_shape
 from tests.kit.asgi import App, app
 from tests.kit.local import Answered
 from tests.kit.strict import WITH_PREAMBLE, check_chunk, check_completion, check_text, check_text_chunk, frames
-from tests.kit.strict_responses import accumulated, check_event, check_response, check_tzafon
+from tests.kit.strict_responses import accumulate_response, check_event, check_response, check_tzafon
 
 Json = Any
 
@@ -127,7 +127,7 @@ def test_a_response_plain_and_streamed(api: Api, dialect: str, name: str) -> Non
     assert events.final == answered.json, "the last event carries what a plain answer is"
     if dialect != "tzafon" and name not in BEYOND_THE_RESPONSES:
         frames = events.body.removesuffix(b"\n\n").split(b"\n\n")
-        final = accumulated([check_event(frame.partition(b"\ndata: ")[2]) for frame in frames])
+        final = accumulate_response([check_event(frame.partition(b"\ndata: ")[2]) for frame in frames])
         assert final is None or final.id == answered.json["id"]
 
 

@@ -10,7 +10,7 @@ from mockserver.core.call import ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Choice, Failure, Logprob, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.dialects import discover
-from mockserver.dialects._openai_api.completions import refuse_many_prompts
+from mockserver.dialects._openai_api.completions import explain_many_choices
 from mockserver.dialects.tzafon import CONTEXT
 
 Speak = Callable[[str], Any]
@@ -72,7 +72,7 @@ def test_a_prompt_that_is_too_long_is_named_by_its_field(speak: Speak, operation
     ("prompt", "n", "fine"), [(list(range(3000)), 1, True), (["a"] * 16, 128, True), (["a"] * 17, 128, False)]
 )
 def test_how_many_choices_can_be_made_at_once(prompt: Any, n: int | None, fine: bool) -> None:
-    assert (refuse_many_prompts({"prompt": prompt, "n": n}) is None) is fine
+    assert (explain_many_choices({"prompt": prompt, "n": n}) is None) is fine
 
 
 @pytest.mark.parametrize("version", ["2024-04-01-preview", "2025-01-01"])

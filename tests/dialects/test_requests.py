@@ -61,7 +61,7 @@ def body(group: Json, added: Json) -> Json:
 
 def parse(speaker: Any, group: Json, added: Json, *, validation: Validation = Validation.PUBLISHED) -> Call:
     http = speaker.request(body(group, added), headers=group.get("headers", HEADERS))
-    call: Call = speaker.operation(group["operation"]).call(http, validation)
+    call: Call = speaker.operation(group["operation"]).read_call(http, validation)
     return call
 
 

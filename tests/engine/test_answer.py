@@ -27,7 +27,7 @@ from mockserver.engine.answer import Author, answer, finish_artifact, split_prom
 from mockserver.kinds.embeddings import Embeddings, embed
 from mockserver.kinds.moderations import Moderations, judge
 from mockserver.tokenizers import find_tokenizer
-from tests.kit.calls import call, in_options
+from tests.kit.calls import call, pack_options
 from tests.kit.local import Answered, Local, local
 
 AUTHOR = Author(Seed(7), WallClock())
@@ -37,7 +37,7 @@ USE = ToolUse(ToolCall("", "look", '{"at":"the stars"}'))
 
 def chat(**more: Any) -> Call:
     http = HttpRequest("POST", "/v1/chat/completions")
-    return Call("openai", "chat", "m", http, meaning=["x"], messages=(Message("user", "Hi"),), **in_options(more))
+    return Call("openai", "chat", "m", http, meaning=["x"], messages=(Message("user", "Hi"),), **pack_options(more))
 
 
 def draft(*parts: Part, **more: Any) -> Draft:

@@ -18,7 +18,7 @@ from mockserver.rules.load import Rule
 from mockserver.state.in_memory import MemoryCounters
 from tests.kit.calls import Web, call
 from tests.kit.local import Local, local
-from tests.kit.rules import loaded
+from tests.kit.rules import load_rule_text
 
 
 def test_the_counters_of_a_rule_are_those_of_no_other() -> None:
@@ -45,13 +45,13 @@ async def opens(counters: MemoryCounters, namespace: str, *rules: Rule) -> int |
 
 
 async def test_a_rule_answers_as_often_as_it_says_in_each_namespace() -> None:
-    (rule,), counters = loaded(f"rules: [{TWICE}]"), MemoryCounters()
+    (rule,), counters = load_rule_text(f"rules: [{TWICE}]"), MemoryCounters()
     assert [await opens(counters, "one", rule) for _ in range(3)] == [0, 0, None]
     assert await opens(counters, "other", rule) == 0
 
 
 async def test_a_scenario_goes_from_state_to_state() -> None:
-    (rule,), counters = loaded(f"rules: [{ASKED}]"), MemoryCounters()
+    (rule,), counters = load_rule_text(f"rules: [{ASKED}]"), MemoryCounters()
     assert START == "start"
     assert await opens(counters, "one", rule) == 0
     assert await counters.list_entries("one") == {"state": "asked"}
@@ -59,7 +59,7 @@ async def test_a_scenario_goes_from_state_to_state() -> None:
 
 
 async def test_a_request_finds_one_state_whatever_its_rules_make_of_it() -> None:
-    first, second, stays = loaded(
+    first, second, stays = load_rule_text(
         "rules: [{name: first, state: {becomes: b}, then: {faults: [cut]}},"
         " {name: second, state: {is: b, becomes: c}, then: {faults: [slow]}},"
         " {name: stays, state: {}, then: {text: a}}]"
@@ -73,7 +73,7 @@ async def test_a_request_finds_one_state_whatever_its_rules_make_of_it() -> None
 
 
 async def test_of_several_rules_the_first_that_opens_is_counted_and_those_before_it() -> None:
-    rules = loaded(
+    rules = load_rule_text(
         "rules: [{name: a, times: 1, then: {text: a}}, {name: b, state: {is: b}, times: 1, then: {text: b}},"
         " {name: c, times: 2, then: {text: c}}]"
     )

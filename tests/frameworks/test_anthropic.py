@@ -32,8 +32,9 @@ def asked(prompt: str, model: str = MODELS[0]) -> dict[str, Any]:
 
 def turns(prompt: str, **options: Any) -> list[Any]:
     """The messages of the model, in order."""
-    runner = Anthropic(max_retries=0).beta.messages.tool_runner(max_iterations=4, **asked(prompt), **options)
-    return [turn.get_final_message() if "stream" in options else turn for turn in runner]
+    with Anthropic(max_retries=0) as client:
+        runner = client.beta.messages.tool_runner(max_iterations=4, **asked(prompt), **options)
+        return [turn.get_final_message() if "stream" in options else turn for turn in runner]
 
 
 def said(turn: Any) -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import Reader, without_examples
-from tests.house.warm import warm
-from tests.kit.guides import followed
+from tests.house.pages import Reader, blank_examples
+from tests.house.warm import start_warm
+from tests.kit.guides import follow_guide
 
 pytestmark = pytest.mark.timeout(400)  # a new process for each framework
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "frameworks.md"
@@ -21,15 +21,15 @@ FRAMEWORKS = (
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with warm(tmp_path_factory.mktemp("warm"), *FRAMEWORKS) as found:
+    with start_warm(tmp_path_factory.mktemp("warm"), *FRAMEWORKS) as found:
         yield found
 
 
 def test_page_is_true(tmp_path: Path, programs: Path) -> None:
-    wrong = Reader(tmp_path, programs=programs).follow(without_examples(PAGE.read_text()))
+    wrong = Reader(tmp_path, programs=programs).follow(blank_examples(PAGE.read_text()))
     assert not wrong, "\n".join(wrong)
 
 
 def test_guide_is_true(tmp_path: Path, programs: Path) -> None:
-    wrong = followed("langchain", tmp_path, programs=programs)
+    wrong = follow_guide("langchain", tmp_path, programs=programs)
     assert not wrong, "\n".join(wrong)

@@ -18,7 +18,7 @@ from tests.kit.raw import RawResponse
 from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
 from tests.kit.strict_contents import CHECKS as GEMINI
 from tests.kit.strict_messages import CHECKS as ANTHROPIC
-from tests.kit.strict_responses import check_event, check_response, check_tzafon, typed_frames
+from tests.kit.strict_responses import check_event, check_response, check_tzafon, list_typed_frames
 
 Json = Any
 Check = Callable[[bytes, str], object]
@@ -161,7 +161,7 @@ def _done(body: bytes, dialect: str, check: Check) -> None:
 
 
 def _response_stream(body: bytes, dialect: str) -> None:
-    said = typed_frames(body)
+    said = list_typed_frames(body)
     for data in said:
         strict(data)
         if dialect != "tzafon":

@@ -17,58 +17,58 @@ from mockserver.testing.assertions import Assertions
 from tests.kit import control_types, openapi
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def write_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def _routes() -> str:
-    """Every request of the control API; a star: for all namespaces, too."""
-    return markdown_table(
-        ("request", "what it does", "query (`?`) and keys of the body"), map(_route, openapi.routes())
+def _list_routes() -> str:
+    """Return every request of the control API, with a star if it can be for all namespaces, too."""
+    return write_table(
+        ("request", "what it does", "query (`?`) and keys of the body"), map(_describe_route, openapi.routes())
     )
 
 
-def _route(route: openapi.Route) -> Sequence[str]:
+def _describe_route(route: openapi.Route) -> Sequence[str]:
     request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
-    taken = [f"`?{name}`: {words}" for name, words in openapi.query_of(route).items() if name != "namespace"]
+    taken = [f"`?{name}`: {words}" for name, words in openapi.describe_query(route).items() if name != "namespace"]
     if route.view is calls.list_calls:
         taken = ["[filters](#see-the-retries)"]
-    return request, route.words, "; ".join([*taken, *openapi.body_of(route)])
+    return request, route.words, "; ".join([*taken, *openapi.describe_body(route)])
 
 
-def _filters() -> str:
+def _list_filters() -> str:
     route = next(route for route in openapi.routes() if route.view is calls.list_calls)
-    rows = [(f"`{name}`", words) for name, words in openapi.query_of(route).items() if name != "namespace"]
-    return markdown_table(("parameter", "which calls, or what of them"), rows)
+    rows = [(f"`{name}`", words) for name, words in openapi.describe_query(route).items() if name != "namespace"]
+    return write_table(("parameter", "which calls, or what of them"), rows)
 
 
-def _struct(struct: type[Any]) -> Callable[[], str]:
-    """The described fields of an answer of the control API."""
-    return lambda: markdown_table(("field", "contents"), openapi.described_fields(struct))
+def _make_field_table(struct: type[Any]) -> Callable[[], str]:
+    """Return what writes the described fields of an answer of the control API."""
+    return lambda: write_table(("field", "contents"), openapi.list_described_fields(struct))
 
 
-def _commands() -> str:
-    """Commands with the options that are no settings."""
+def _list_commands() -> str:
+    """Return the commands, each with its options other than settings."""
     rows = []
     for name, (_, about) in COMMANDS.items():
-        command = _command(commands, name)
+        command = _find_command(commands, name)
         below = getattr(command, "table", {})
-        rows.append((f"`{name}`", about, ", ".join(_own_options(command))))
+        rows.append((f"`{name}`", about, ", ".join(_list_own_options(command))))
         rows += [
-            (f"`{name} {each}`", why, ", ".join(_own_options(_command(command, each))))
+            (f"`{name} {each}`", why, ", ".join(_list_own_options(_find_command(command, each))))
             for each, (_, why) in below.items()
         ]
-    return markdown_table(("command", "what it does", "options besides settings"), rows)
+    return write_table(("command", "what it does", "options besides settings"), rows)
 
 
-def _command(group: Any, name: str) -> click.Command:
+def _find_command(group: Any, name: str) -> click.Command:
     found = group.get_command(click.Context(group), name)
     assert isinstance(found, click.Command)
     return found
 
 
-def _own_options(command: click.Command) -> Iterator[str]:
+def _list_own_options(command: click.Command) -> Iterator[str]:
     own = [each for each in command.params if isinstance(each, click.Option) and each.name not in Settings.model_fields]
     for option in own:
         if option.name != "rules":
@@ -95,8 +95,8 @@ class _PytestOptions:
         return self.rows.setdefault(name.removeprefix("mockserver_"), ["", "", words])
 
 
-def _pytest_options() -> str:
-    """What the plugin takes: keys of the mark, options of the command line, keys of the ini file."""
+def _list_pytest_options() -> str:
+    """Return what the plugin takes: keys of the mark, options of the command line, keys of the ini file."""
     found = _PytestOptions()
     pytest_addoption(found)  # type: ignore[arg-type]
     for key in MARK_KEYS:
@@ -104,7 +104,7 @@ def _pytest_options() -> str:
             found.rows.setdefault(key, ["", "", _MARKED_ONLY.get(key, "")])
     rows = [(f"`{name}`" if name in MARK_KEYS else "", *row) for name, row in found.rows.items()]
     settings = ", ".join(f"`{key}`" for key in MARK_KEYS if key not in found.rows)
-    listed = markdown_table(("key of the mark", "command line", "ini file", "meaning"), rows)
+    listed = write_table(("key of the mark", "command line", "ini file", "meaning"), rows)
     return f"{listed}\n\nThe mark also takes these [settings](settings.md): {settings}."
 
 
@@ -117,28 +117,32 @@ _MARKED_ONLY: Mapping[str, str] = {
 }
 
 
-def _members(*classes: type[Any], without: Collection[str] = ()) -> Callable[[], str]:
-    """The public methods and properties of a class, each with its docstring."""
+def _make_member_table(*classes: type[Any], without: Collection[str] = ()) -> Callable[[], str]:
+    """Return what writes the public methods and properties of classes, each with its docstring."""
 
-    def shown() -> str:
+    def write() -> str:
         found = {name: member for each in classes[::-1] for name, member in vars(each).items() if name not in without}
         public = {name: member for name, member in found.items() if not name.startswith("_")}
-        rows = [(f"`{name}{_signature(member)}`", _words(member)) for name, member in public.items() if _says(member)]
-        return markdown_table(("", "meaning"), rows)
+        rows = [
+            (f"`{name}{_write_parameters(member)}`", _read_docstring(member))
+            for name, member in public.items()
+            if _is_member(member)
+        ]
+        return write_table(("", "meaning"), rows)
 
-    return shown
+    return write
 
 
-def _says(member: Any) -> bool:
+def _is_member(member: Any) -> bool:
     return isinstance(member, property | classmethod) or inspect.isfunction(member)
 
 
-def _words(member: Any) -> str:
+def _read_docstring(member: Any) -> str:
     return " ".join((inspect.getdoc(member) or "").split())
 
 
-def _signature(method: Any) -> str:
-    """The parameters of a method without `self` and types; nothing for a property."""
+def _write_parameters(method: Any) -> str:
+    """Return the parameters of a method without `self` and types; nothing for a property."""
     if isinstance(method, property):
         return ""
     shown = []
@@ -148,12 +152,12 @@ def _signature(method: Any) -> str:
 
 
 INTERFACES: Mapping[str, Callable[[], str]] = {
-    "call": _struct(control_types.CallDetail),
-    "commands": _commands,
-    "declared": _members(Declared, without=("where",)),
-    "filters": _filters,
-    "pytest-options": _pytest_options,
-    "received": _members(ReceivedCall, without=("unparsed", "rules", "secrets")),
-    "routes": _routes,
-    "server": _members(MockServer, Assertions),
+    "call": _make_field_table(control_types.CallDetail),
+    "commands": _list_commands,
+    "declared": _make_member_table(Declared, without=("where",)),
+    "filters": _list_filters,
+    "pytest-options": _list_pytest_options,
+    "received": _make_member_table(ReceivedCall, without=("unparsed", "rules", "secrets")),
+    "routes": _list_routes,
+    "server": _make_member_table(MockServer, Assertions),
 }

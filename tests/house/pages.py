@@ -41,7 +41,7 @@ class Block:
     line: int
 
 
-def blocks(text: str) -> Iterator[Block]:
+def find_blocks(text: str) -> Iterator[Block]:
     for found in _FENCE.finditer(text):
         info = found["info"].strip()
         title = _TITLE.search(info)
@@ -49,21 +49,21 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(info.partition(" ")[0], title["name"] if title else None, found["body"], line)
 
 
-def examples(page: str) -> dict[str, str]:
-    """The parts of a page that follow an example, by its name, with the lines above so that line numbers stay."""
+def find_examples(page: str) -> dict[str, str]:
+    """Return the parts of a page that follow an example, by its name, below as many lines, so that numbers stay."""
     return {
         found["name"]: "\n" * page.count("\n", 0, found.start("text")) + found["text"]
         for found in _EXAMPLE.finditer(page)
     }
 
 
-def without_examples(page: str) -> str:
-    """The page with empty lines where it follows examples."""
+def blank_examples(page: str) -> str:
+    """Return the page with empty lines where it follows examples."""
     return _EXAMPLE.sub(lambda found: "\n" * found[0].count("\n"), page)
 
 
-def same(expected: str, actual: str) -> bool:
-    """Whether a text is as expected, a line of three dots standing for any lines, and what varies for any other."""
+def is_as_expected(expected: str, actual: str) -> bool:
+    """Return whether a text is as expected. A line of three dots stands for any lines, a date or time for any other."""
     expected, actual = _VARIES.sub("varies", expected), _VARIES.sub("varies", actual)
     pieces = re.split(r"^\.\.\.$\n?", expected.rstrip() + "\n", flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
@@ -76,45 +76,47 @@ class Reader:
     """Somebody who follows a page in an empty folder."""
 
     folder: Path
-    ports: tuple[int, int] = field(default_factory=lambda: (_free_port(), _free_port()))  # those of 8000 and 8001
+    ports: tuple[int, int] = field(
+        default_factory=lambda: (_find_free_port(), _find_free_port())
+    )  # those of 8000 and 8001
     running: list[tuple[int, "subprocess.Popen[bytes]"]] = field(default_factory=list)  # with their ports
     heard: int = 0  # how much of what the server says has been read
     patience: float = PATIENCE  # seconds that it may take to say something
     programs: Path = Path(sys.executable).parent  # where programs are looked for first
 
     def follow(self, text: str) -> list[str]:
-        """Do what the page says; what did not come out as it says."""
+        """Do what the page says, and return what did not come out as it says."""
         wrong: list[str] = []
         printed: str | None = None  # by a script; None after a file, where the server speaks next
         try:
-            for block in blocks(_PORT.sub(lambda found: str(self.ports[int(found[1])]), text)):
+            for block in find_blocks(_PORT.sub(lambda found: str(self.ports[int(found[1])]), text)):
                 if block.title:
-                    self.heard, printed = len(self._said()), None
+                    self.heard, printed = len(self._read_logs()), None
                     (self.folder / block.title).write_text(block.body)
                 elif block.language == "console":
-                    wrong += self._session(block)
+                    wrong += self._follow_session(block)
                 elif block.language == "python":
                     printed = self._run(["python", "-c", block.body])
                 elif block.language == "output" and printed is None:
                     wrong += self._listen(block.line, block.body)
-                elif block.language == "output" and not same(block.body, printed or ""):
+                elif block.language == "output" and not is_as_expected(block.body, printed or ""):
                     wrong.append(f"line {block.line}: the script prints\n{printed}")
         finally:
             self._stop()
         return wrong
 
-    def _said(self) -> str:
+    def _read_logs(self) -> str:
         return "".join(log.read_text() for log in sorted(self.folder.glob("server-*.log")))
 
     def _listen(self, line: int, expected: str) -> Iterator[str]:
         deadline = time.monotonic() + self.patience
-        while not same(expected, said := self._said()[self.heard :]):
+        while not is_as_expected(expected, said := self._read_logs()[self.heard :]):
             if time.monotonic() > deadline:
                 yield f"line {line}: the server says\n{said}"
                 return
             time.sleep(0.02)
 
-    def _session(self, block: Block) -> Iterator[str]:
+    def _follow_session(self, block: Block) -> Iterator[str]:
         for step in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
             command, _, expected = step.partition("\n")
             while command.endswith("\\"):
@@ -123,24 +125,24 @@ class Reader:
             if command.endswith("&"):
                 self._start(command[:-1])
                 yield from self._listen(block.line, expected) if expected.strip() else ()
-            elif not same(expected, printed := self._run(["bash", "-c", command])):
+            elif not is_as_expected(expected, printed := self._run(["bash", "-c", command])):
                 yield f"line {block.line}: `{command}` prints\n{printed}"
 
     def _run(self, command: list[str]) -> str:
         done = subprocess.run(
-            command, cwd=self.folder, env=self._environment(), text=True, capture_output=True, check=False
+            command, cwd=self.folder, env=self._make_environment(), text=True, capture_output=True, check=False
         )
         return done.stdout + done.stderr
 
     def _start(self, command: str) -> None:
         port = next((port for port in self.ports if f"--port {port}" in command), self.ports[0])
         self._stop(port)
-        self.heard = len(self._said())
+        self.heard = len(self._read_logs())
         with (self.folder / f"server-{len(self.running)}.log").open("wb") as log:
             process = subprocess.Popen(
                 ["bash", "-c", f"exec {command}"],
                 cwd=self.folder,
-                env=self._environment() | {"MOCKSERVER_PORT": str(port)},
+                env=self._make_environment() | {"MOCKSERVER_PORT": str(port)},
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
@@ -154,8 +156,8 @@ class Reader:
                 time.sleep(0.02)
         raise AssertionError(f"`{command}` does not listen")
 
-    def _environment(self) -> dict[str, str]:
-        """The environment of a reader: this interpreter's programs before others, no keys, no proxies."""
+    def _make_environment(self) -> dict[str, str]:
+        """Return the environment of a reader: this interpreter's programs before others, no keys, no proxies."""
         keys = ("OPENAI", "MOCKSERVER", "AZURE", "CI")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(keys)}
         path = (str(self.programs), str(Path(sys.executable).parent), kept.get("PATH", ""))
@@ -169,7 +171,7 @@ class Reader:
                 process.wait(PATIENCE)
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from itertools import accumulate
 
-from tests.house.pages import blocks
+from tests.house.pages import find_blocks
 
 COLUMNS = 108
 _LINE, _COLUMN, _MARGIN = 20, 8.4, 18  # pixels
@@ -22,13 +22,13 @@ text { font: 14px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; 
 """
 
 
-def drawn(page: str, heading: str) -> str:
+def draw(page: str, heading: str) -> str:
     """Return the SVG of the blocks below a heading of the page."""
     section = re.split(r"^## ", page.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
-    lines = list(_lines(section))[1:]
+    lines = list(_list_lines(section))[1:]
     seconds = [len(text) * _TYPED + 0.4 if typed else 0.12 for text, typed in lines]
     starts = accumulate(seconds, initial=0.5)
-    rows = [_row(*line, row, start) for row, (line, start) in enumerate(zip(lines, starts, strict=False))]
+    rows = [_draw_row(*line, row, start) for row, (line, start) in enumerate(zip(lines, starts, strict=False))]
     width, height = round(COLUMNS * _COLUMN) + 2 * _MARGIN, len(rows) * _LINE + 2 * _MARGIN
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     frame = '<rect width="100%" height="100%" rx="8" fill="#0d1117"/>'
@@ -36,9 +36,9 @@ def drawn(page: str, heading: str) -> str:
     return "\n".join([head, *rows, "</svg>\n"])
 
 
-def _lines(section: str) -> Iterator[tuple[str, bool]]:
+def _list_lines(section: str) -> Iterator[tuple[str, bool]]:
     """Yield each line of the terminal, and whether it is typed."""
-    for block in blocks(section):
+    for block in find_blocks(section):
         said = f"$ cat {block.title}\n{block.body}" if block.title else block.body
         for line in said.splitlines():
             typed = line.startswith(("$ ", "> "))
@@ -47,7 +47,7 @@ def _lines(section: str) -> Iterator[tuple[str, bool]]:
             yield line, typed
 
 
-def _row(text: str, typed: bool, row: int, start: float) -> str:
+def _draw_row(text: str, typed: bool, row: int, start: float) -> str:
     style = f"animation-delay: {start:.2f}s"
     if typed:
         style += f"; animation-duration: {len(text) * _TYPED:.2f}s; animation-timing-function: steps({len(text)})"

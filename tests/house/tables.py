@@ -65,7 +65,7 @@ from mockserver.rules.schema import (
 from mockserver.server.explain import make_usual_request
 from mockserver.testing.fault_matrix import BAD
 from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
-from tests.house.interface_tables import INTERFACES, markdown_table
+from tests.house.interface_tables import INTERFACES, write_table
 from tests.kit.asgi import app
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
@@ -76,84 +76,84 @@ ROOT = Path(__file__).parents[2]
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
 
 
-def filled(page: str) -> str:
-    """The page with each of its tables as the code has it now."""
+def fill_tables(page: str) -> str:
+    """Return the page with each of its tables as the code has it now."""
     return _MARKED.sub(lambda found: f"{found['name']}{found['arrow']}\n{TABLES[found['name']]()}\n\n", page)
 
 
-def names(page: str) -> Iterator[str]:
-    """The names of the tables that stand in a page."""
+def list_tables(page: str) -> Iterator[str]:
+    """Return the names of the tables that stand in a page."""
     return (found["name"] for found in _MARKED.finditer(page))
 
 
-def _fields() -> str:
+def _list_fields() -> str:
     known = _SCHEMA["when"]
-    examples = {**known["properties"], **{_family(key): each for key, each in known["patternProperties"].items()}}
-    return markdown_table(
+    examples = {**known["properties"], **{_read_family(key): each for key, each in known["patternProperties"].items()}}
+    return write_table(
         ("field", "type", "value", "example"),
         [
-            (f"`{name}`", KINDS[field.kind].words, field.doc, _example(examples[name.partition("<")[0]]))
+            (f"`{name}`", KINDS[field.kind].words, field.doc, _write_example(examples[name.partition("<")[0]]))
             for name, field in FIELDS.items()
         ],
     )
 
 
-def _family(pattern: str) -> str:
-    """`param.` of the pattern for its keys."""
+def _read_family(pattern: str) -> str:
+    """Return the start of the keys that a pattern matches, such as `param.`."""
     return pattern[1:].partition("\\.")[0] + "."
 
 
-def _example(schema: Mapping[str, Any]) -> str:
-    """The example that editors show for a key, as in a rules file."""
+def _write_example(schema: Mapping[str, Any]) -> str:
+    """Return the example that editors show for a key, as in a rules file."""
     found = schema if "examples" in schema else _SCHEMA.get(str(schema.get("$ref")).rpartition("/")[2], {})
     shown = found.get("examples", [])
     return f"`{write_yaml(shown[0])}`" if shown else ""
 
 
-def _predicates() -> str:
+def _list_predicates() -> str:
     kinds = {"text": "text", "number": "numbers", "boolean": "true/false", "list": "lists", "json": "JSON"}
     rows = [
         (f"`{name}`", ", ".join(kinds[kind] for kind in predicate.kinds), predicate.doc)
         for name, predicate in PREDICATES.items()
     ]
-    return markdown_table(("predicate", "applies to", "matches if the field"), rows)
+    return write_table(("predicate", "applies to", "matches if the field"), rows)
 
 
-def _abouts(head: Sequence[str], abouts: Mapping[str, str]) -> Callable[[], str]:
+def _make_about_table(head: Sequence[str], abouts: Mapping[str, str]) -> Callable[[], str]:
     rows = [(f"`{name}`", about) for name, about in abouts.items()]
-    return partial(_list, rows) if len(rows) <= SHORT else partial(markdown_table, head, rows)
+    return partial(_write_list, rows) if len(rows) <= SHORT else partial(write_table, head, rows)
 
 
-def _list(rows: Iterable[tuple[str, str]]) -> str:
+def _write_list(rows: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"- {name}: {about}" for name, about in rows)
 
 
-def _keys(table: type[BaseTable]) -> Mapping[str, str]:
-    """The keys of a table of the rules file, each with what it is."""
+def _find_keys(table: type[BaseTable]) -> Mapping[str, str]:
+    """Return the keys of a table of the rules file, each with what it is."""
     return {field.alias or name: field.description or "" for name, field in table.model_fields.items()}
 
 
-def _described(table: type[BaseTable]) -> Callable[[], str]:
-    return _abouts(("key", "meaning"), _keys(table))
+def _make_key_table(table: type[BaseTable]) -> Callable[[], str]:
+    return _make_about_table(("key", "meaning"), _find_keys(table))
 
 
-def _of_rules(table: type[BaseTable]) -> Callable[[], str]:
-    """The keys of a table of the rules file, with the examples that editors show."""
+def _make_rules_table(table: type[BaseTable]) -> Callable[[], str]:
+    """Return what writes the keys of a table of the rules file, with the examples that editors show."""
     properties = _SCHEMA[table.__name__.removesuffix("Spec")]["properties"]
-    rows = [(f"`{key}`", about, _example(properties[key])) for key, about in _keys(table).items()]
-    return partial(markdown_table, ("key", "meaning", "example"), rows)
+    rows = [(f"`{key}`", about, _write_example(properties[key])) for key, about in _find_keys(table).items()]
+    return partial(write_table, ("key", "meaning", "example"), rows)
 
 
-def _typed(tables: Any) -> Callable[[], str]:
-    """Tables that differ by their `type`: each type and its keys, the required ones first."""
-    return lambda: markdown_table(("type", "keys"), _types(tables))
+def _make_type_table(tables: Any) -> Callable[[], str]:
+    """Return what writes tables that differ by their `type`: each type and its keys, the required ones first."""
+    return lambda: write_table(("type", "keys"), _list_types(tables))
 
 
-def _actions() -> str:
-    return ", ".join(f"{kind} ({keys})" if keys else kind for kind, keys in _types(Action)) + "."
+def _list_actions() -> str:
+    return ", ".join(f"{kind} ({keys})" if keys else kind for kind, keys in _list_types(Action)) + "."
 
 
-def _types(tables: Any) -> Iterator[tuple[str, str]]:
+def _list_types(tables: Any) -> Iterator[tuple[str, str]]:
     for table in get_args(get_args(get_args(tables)[1].annotation)[0]):
         (kind,) = get_args(table.model_fields["type"].annotation)
         fields = {name: field for name, field in table.model_fields.items() if name != "type"}
@@ -162,29 +162,29 @@ def _types(tables: Any) -> Iterator[tuple[str, str]]:
         yield f"`{kind}`", ", ".join(shown)
 
 
-def _answers() -> str:
-    """The keys that are answers only; those that also go with another answer are in the table of these."""
+def _list_answers() -> str:
+    """Return the keys that are answers only; those that also go with another answer are in the table of these."""
     also, examples = frozenset().union(*BESIDE.values()), _SCHEMA["Then"]["properties"]
     rows = [
-        (f"`{key}`", about, _example(examples[key]))
-        for key, about in _keys(ThenSpec).items()
+        (f"`{key}`", about, _write_example(examples[key]))
+        for key, about in _find_keys(ThenSpec).items()
         if key in OUTCOMES and key not in also
     ]
-    return markdown_table(("answer", "meaning", "example"), rows)
+    return write_table(("answer", "meaning", "example"), rows)
 
 
-def _beside() -> str:
+def _list_keys_beside() -> str:
     examples = _SCHEMA["Then"]["properties"]
     goes = {key: [answer for answer, kind in OUTCOMES.items() if key in BESIDE[kind]] for key in examples}
     rows = [
-        (f"`{key}`", about, _goes_with(goes[key]), _example(examples[key]))
-        for key, about in _keys(ThenSpec).items()
+        (f"`{key}`", about, _list_companions(goes[key]), _write_example(examples[key]))
+        for key, about in _find_keys(ThenSpec).items()
         if any(key in beside for beside in BESIDE.values())
     ]
-    return markdown_table(("key", "meaning", "goes with", "example"), rows)
+    return write_table(("key", "meaning", "goes with", "example"), rows)
 
 
-def _goes_with(answers: Sequence[str]) -> str:
+def _list_companions(answers: Sequence[str]) -> str:
     others = [answer for answer in OUTCOMES if answer not in answers]
     these = list(dict.fromkeys("content" if OUTCOMES[answer] == "content" else f"`{answer}`" for answer in answers))
     return (
@@ -192,39 +192,39 @@ def _goes_with(answers: Sequence[str]) -> str:
     )
 
 
-def _generators() -> str:
+def _list_generators() -> str:
     abouts = {name: (GENERATORS[name].__doc__ or "").partition("\n")[0] for name in KINDS_OF_TEXT}
-    return markdown_table(
+    return write_table(
         ("kind", "generates"),
         [(f"`{name}`", _OPTION.sub(r"`\1`", about)) for name, about in abouts.items()],
     )
 
 
-def _settings() -> str:
+def _list_settings() -> str:
     rows = [
-        (f"`{name}`", _default(name), f"`MOCKSERVER_{name.upper()}`", field.description or "")
+        (f"`{name}`", _write_default(name), f"`MOCKSERVER_{name.upper()}`", field.description or "")
         for name, field in Settings.model_fields.items()
     ]
-    return markdown_table(("setting", "default", "variable", "meaning"), rows)
+    return write_table(("setting", "default", "variable", "meaning"), rows)
 
 
-def _default(name: str) -> str:
+def _write_default(name: str) -> str:
     shown = Settings.model_json_schema()["properties"][name].get("default")
     return "none" if shown is None or isinstance(shown, dict) else f"`{json.dumps(shown).strip(chr(34))}`"
 
 
-def _published() -> str:
-    """Well-known models, those with the same limits in one row."""
+def _list_published_models() -> str:
+    """Return well-known models, those with the same limits in one row."""
     alike: dict[Sequence[str], list[str]] = {}
     for pattern, model in PUBLISHED.items():
-        alike.setdefault(_limits_of(model), []).append(f"`{pattern}`")
+        alike.setdefault(_write_limits(model), []).append(f"`{pattern}`")
     head = ("models", "context window", "longest answer", "tokenizer", "lacks")
-    whole = markdown_table(head, [(", ".join(patterns), *row) for row, patterns in alike.items() if any(row[1:])])
-    windows = _list((row[0], ", ".join(patterns)) for row, patterns in alike.items() if not any(row[1:]))
+    whole = write_table(head, [(", ".join(patterns), *row) for row, patterns in alike.items() if any(row[1:])])
+    windows = _write_list((row[0], ", ".join(patterns)) for row, patterns in alike.items() if not any(row[1:]))
     return f"{whole}\n\nOf others, only the context window is known:\n\n{windows}"
 
 
-def _limits_of(model: PublishedModel) -> Sequence[str]:
+def _write_limits(model: PublishedModel) -> Sequence[str]:
     lacks = [f"`{key}`" for key in ("tools", "vision", "json_schema") if getattr(model, key) is False]
     lacks += [f"(`{key}`)" for key in ("reasoning", "sampling") if getattr(model, key) is False]
     return (
@@ -244,27 +244,27 @@ _PLACES = {  # of others: in the page of the table
 }
 
 
-def _dialects() -> str:
+def _list_dialects() -> str:
     rows = [
         (
             f"[`{dialect.name}`]({_PLACES.get(dialect.name, f'#{dialect.name}')})",
             ", ".join(f"`{mount}`" for mount in _list_mounts(dialect)),
-            _credential(dialect),
+            _list_credentials(dialect),
             ", ".join(dict.fromkeys(each.name for each in dialect.operations if each.name in ASKED)),
         )
         for dialect in discover().values()
     ]
-    return markdown_table(("dialect", "mounted at", "credential", "what it answers"), rows)
+    return write_table(("dialect", "mounted at", "credential", "what it answers"), rows)
 
 
 def _list_mounts(dialect: Dialect) -> Iterator[str]:
-    """The mounts of a dialect, and the first of each of its hosts."""
+    """Yield the mounts of a dialect, and the first of each of its hosts."""
     yield from dialect.mounts
     yield from (host.mounts[0] for host in list_hosts(dialect.name).values() if host.name != host.label)
 
 
-def _hosts() -> str:
-    """The hosts of the dialect `compatible`: where they are, what else they answer, and which models they list."""
+def _list_hosts_of_compatible() -> str:
+    """Return the hosts of `compatible`: where they are, what else they answer, and which models they list."""
     rows = [
         (
             f"`{name}`",
@@ -274,87 +274,85 @@ def _hosts() -> str:
         )
         for name, host in list_hosts("compatible").items()
     ]
-    return markdown_table(("host", "base paths", "models that it lists", "more"), rows)
+    return write_table(("host", "base paths", "models that it lists", "more"), rows)
 
 
 _EVERYWHERE = ("chat", "models", "model")
 
 
-def _variables() -> str:
-    """The variables that are set, those with the same value in one row."""
+def _list_variables() -> str:
+    """Return the variables that are set, those with the same value in one row."""
     alike: dict[str, list[str]] = {}
     for dialect in discover_all().values():
         for name, text in dialect.variables.items():
             value = text.replace("{address}", "ADDRESS").replace("{key}", "KEY")
             alike.setdefault(value, []).append(f"`{name}`")
-    return markdown_table(
+    return write_table(
         ("value", "variables"),
         [(f"`{value}`" if value else "empty", ", ".join(named)) for value, named in alike.items()],
     )
 
 
-def _operations(dialect: Dialect) -> str:
-    """Where each operation of a dialect stands, below its mount; those on OpenAI's objects are in another table."""
+def _list_operations(dialect: Dialect) -> str:
+    """Return where each operation of a dialect stands, below its mount, but for those on OpenAI's objects."""
     places: dict[str, list[str]] = {}
-    kept = _operations_on_objects() if dialect.name in ("openai", "azure_openai") else {}
+    kept = _find_operations_on_objects() if dialect.name in ("openai", "azure_openai") else {}
     for operation in dialect.operations:
         if operation.name in kept:
             continue
         places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path) or '/'}`")
-    return markdown_table(
-        ("operation", "requests"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()]
-    )
+    return write_table(("operation", "requests"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()])
 
 
-def _operations_on_objects() -> dict[str, str]:
-    """Where each operation on OpenAI's objects stands."""
+def _find_operations_on_objects() -> dict[str, str]:
+    """Return where each operation on OpenAI's objects stands."""
     api = ObjectsApi(dialect="openai", lines=lambda http, call: "", fail=discover()["openai"].fail, operations=())
     return {each.name: f"`{each.method} {each.path}`" for each in reversed(make_object_operations(api))}
 
 
-def _objects() -> str:
-    rows = [(f"`{name}`", path) for name, path in reversed(_operations_on_objects().items())]
-    return markdown_table(("operation", "request"), rows)
+def _list_operations_on_objects() -> str:
+    rows = [(f"`{name}`", path) for name, path in reversed(_find_operations_on_objects().items())]
+    return write_table(("operation", "request"), rows)
 
 
-def _features() -> str:
-    rows = [(f"`{name}`", about, ", ".join(_without(name))) for name, about in FEATURES.items()]
-    return markdown_table(("feature", "meaning", "not in"), rows)
+def _list_features() -> str:
+    rows = [(f"`{name}`", about, ", ".join(_list_dialects_without(name))) for name, about in FEATURES.items()]
+    return write_table(("feature", "meaning", "not in"), rows)
 
 
-def _without(feature: str) -> Iterator[str]:
+def _list_dialects_without(feature: str) -> Iterator[str]:
     return (f"`{dialect.name}`" for dialect in discover().values() if feature not in dialect.features)
 
 
 _WITHOUT_CODES = ("cohere", "jina", "voyage")  # whose errors are a message
 
 
-def _errors() -> str:
+def _list_errors() -> str:
     spoken = [dialect for dialect in discover().values() if dialect.name not in _WITHOUT_CODES]
     rows = [
-        (f"`{name}`", str(status), *(_answered(dialect, name) for dialect in spoken))
+        (f"`{name}`", str(status), *(_write_error(dialect, name) for dialect in spoken))
         for name, status in REASONS.items()
         if _is_short(name)
     ]
-    return markdown_table(("short form", "status", *(dialect.name for dialect in spoken)), rows)
+    return write_table(("short form", "status", *(dialect.name for dialect in spoken)), rows)
 
 
-def _errors_of_bedrock() -> str:
-    """What a short form is for AWS's clients, each of which names its exceptions so."""
+def _list_errors_of_bedrock() -> str:
+    """Return what a short form is for AWS's clients, each of which names its exceptions so."""
     bedrock = discover()["bedrock"]
     rows = []
     for name in filter(_is_short, REASONS):
         reply = bedrock.fail(HttpRequest("POST", "/model/m/converse"), Failure(name), None)
-        rows.append((f"`{name}`", str(reply.status), f"`{_code(reply)}`", json.loads(reply.body)["message"]))
-    return markdown_table(("short form", "status", "exception", "message"), rows)
+        rows.append((f"`{name}`", str(reply.status), f"`{_find_code(reply)}`", json.loads(reply.body)["message"]))
+    return write_table(("short form", "status", "exception", "message"), rows)
 
 
-def _statuses() -> str:
+def _list_statuses() -> str:
     return ", ".join(f"{status} `{name}`" for status, name in REASON_OF_STATUS.items()) + "."
 
 
 def _is_short(name: str) -> bool:
-    """Whether a rule may name this error."""
+    """Return whether a rule may name this error."""
     document = Document.from_data({"version": 1, "rules": [{"then": {"error": name}}]}, "rules.yaml")
     try:
         return bool(load((document,), {}))
@@ -362,23 +360,23 @@ def _is_short(name: str) -> bool:
         return False
 
 
-def _answered(dialect: Dialect, reason: str) -> str:
+def _write_error(dialect: Dialect, reason: str) -> str:
     reply = dialect.fail(HttpRequest("POST", "/chat/completions"), Failure(reason), None)
-    return f"`{_code(reply)}`" if reply.status == REASONS[reason] else f"{reply.status} `{_code(reply)}`"
+    return f"`{_find_code(reply)}`" if reply.status == REASONS[reason] else f"{reply.status} `{_find_code(reply)}`"
 
 
-def _error_bodies() -> str:
-    """The body of one error in each dialect, those that are alike in one row."""
+def _list_error_bodies() -> str:
+    """Return the body of one error in each dialect, those that are alike in one row."""
     failure = Failure("server_error", message="Out of order.")
     alike: dict[str, list[str]] = {}
     for name, dialect in discover().items():
         body = dialect.fail(HttpRequest("POST", "/chat/completions"), failure, None).body
         alike.setdefault(f"`{json.dumps(json.loads(body))}`", []).append(name)
-    return markdown_table(("dialect", "body"), [(_listed_names(names), body) for body, names in alike.items()])
+    return write_table(("dialect", "body"), [(_join_names(names), body) for body, names in alike.items()])
 
 
-def _code(reply: Reply) -> str:
-    """What a client can tell the failure by: its code or type, Azure's header, or what little there is."""
+def _find_code(reply: Reply) -> str:
+    """Return what a client can tell the failure by: its code or type, Azure's header, or what little there is."""
     body: Mapping[str, Any] = json.loads(reply.body)
     match body.get("error", body.get("detail", body)):
         case {"message": _, **others} if not others:  # Bedrock's
@@ -397,38 +395,43 @@ def _code(reply: Reply) -> str:
             return dict(reply.headers).get("x-ms-error-code", str(said))
 
 
-def _faults() -> str:
+def _list_faults() -> str:
     rows = [
-        (f"`{name}`", (fault.__doc__ or "").partition("\n")[0], _usual_place(fault), ". ".join(_more(fault)))
+        (
+            f"`{name}`",
+            (fault.__doc__ or "").partition("\n")[0],
+            _write_usual_place(fault),
+            ". ".join(_list_options(fault)),
+        )
         for name, fault in {**FAULTS, **ANSWER_FAULTS}.items()
     ]
-    return markdown_table(("fault", "what it does", "default position", "options (with defaults)"), rows)
+    return write_table(("fault", "what it does", "default position", "options (with defaults)"), rows)
 
 
-def _positions() -> str:
+def _list_positions() -> str:
     rows = [(f"`{where}: {3 if is_counted(where) else 'true'}`", about) for where, about in POSITIONS.items()]
-    return markdown_table(("position", "meaning"), rows)
+    return write_table(("position", "meaning"), rows)
 
 
-def _run_outcomes() -> str:
+def _list_run_outcomes() -> str:
     rows = [(f"`{word}`", about, "bad" if word in BAD else "") for word, about in RUN_OUTCOMES.items()]
-    return markdown_table(("outcome", "what happened", "verdict"), rows)
+    return write_table(("outcome", "what happened", "verdict"), rows)
 
 
-def _usual_place(fault: type[Any]) -> str:
+def _write_usual_place(fault: type[Any]) -> str:
     place = next((each.default for each in list_options(fault) if each.kind == "position"), None)
     return "" if place is None else f"`{place.where}: {place.count}`" if is_counted(place.where) else f"`{place.where}`"
 
 
-def _more(fault: type[Any]) -> Iterator[str]:
+def _list_options(fault: type[Any]) -> Iterator[str]:
     for each in list_options(fault):
         if each.kind != "position":
             words = f" ({', '.join(f'`{word}`' for word in each.among)})" if each.among else ""
-            yield f"`{each.name}{_usual(each)}`: {each.about}{words}"
+            yield f"`{each.name}{_write_usual(each)}`: {each.about}{words}"
 
 
-def _usual(each: Option) -> str:
-    """The default of an option, unless its description says it."""
+def _write_usual(each: Option) -> str:
+    """Return the default of an option, unless its description says it."""
     match each.kind, each.default:
         case _, None | 0.0 | math.inf:
             return ""
@@ -439,19 +442,19 @@ def _usual(each: Option) -> str:
     return f": {each.default}"
 
 
-def _profiles() -> str:
+def _list_profiles() -> str:
     head = "profile", "first token", "tokens per second", "jitter", "per 1,000 prompt tokens"
-    return markdown_table(head, [(f"`{name}`", *_paced(timing)) for name, timing in PROFILES.items()])
+    return write_table(head, [(f"`{name}`", *_write_timing(timing)) for name, timing in PROFILES.items()])
 
 
-def _paced(timing: Timing) -> Sequence[str]:
+def _write_timing(timing: Timing) -> Sequence[str]:
     speed = f"{1 / timing.per_token:.0f}" if timing.per_token else "all at once"
     spread, later = f"{timing.distribution} {timing.jitter:.0%}", timing.prompt_per_1k
     return f"{timing.first_token or 0:g} s", speed, spread if timing.jitter else "none", f"{later * 1000:.0f} ms"
 
 
-def _measured(question: str) -> Iterator[tuple[str, str, float]]:
-    """What the last release cost: the name of each row, what it is compared with, and the ratio."""
+def _read_measured(question: str) -> Iterator[tuple[str, str, float]]:
+    """Yield what the last release cost: the name of each row, what it is compared with, and the ratio."""
     measured = json.loads((ROOT / "benchmarks/released.json").read_text())
     for name, ratio in measured[question].items():
         row, slash, than = name.partition(" / ")
@@ -459,24 +462,24 @@ def _measured(question: str) -> Iterator[tuple[str, str, float]]:
             yield row, than, ratio
 
 
-def _kinds() -> str:
-    rows = [(row, f"{ratio:.1f}") for row, than, ratio in _measured("kinds") if than == "bare"]
-    return markdown_table(("request", "CPU"), rows)
+def _list_kinds() -> str:
+    rows = [(row, f"{ratio:.1f}") for row, than, ratio in _read_measured("kinds") if than == "bare"]
+    return write_table(("request", "CPU"), rows)
 
 
-def _apis() -> str:
-    """The other APIs, each beside the same of OpenAI's chats."""
+def _list_apis() -> str:
+    """Return the other APIs, each beside OpenAI's chats."""
     ratios: dict[str, dict[str, str]] = {}
-    for api, than, ratio in _measured("kinds"):
+    for api, than, ratio in _read_measured("kinds"):
         if than != "bare":
             ratios.setdefault(api, {})[than] = f"{ratio:.1f}"
     kinds = tuple(next(iter(ratios.values())))
-    return markdown_table(("API", *kinds), [(api, *map(found.__getitem__, kinds)) for api, found in ratios.items()])
+    return write_table(("API", *kinds), [(api, *map(found.__getitem__, kinds)) for api, found in ratios.items()])
 
 
-def _speed() -> str:
-    """A sentence that leaves nothing out: it names the dearest row of the whole table."""
-    kinds = {row: ratio for row, than, ratio in _measured("kinds") if than == "bare"}
+def _write_speed() -> str:
+    """Return a sentence that leaves nothing out: it names the dearest row of the whole table."""
+    kinds = {row: ratio for row, than, ratio in _read_measured("kinds") if than == "bare"}
     dearest = max(kinds, key=kinds.__getitem__)
     text = (
         f"A chat that a rule answers costs {kinds['constant text']:.1f} times the CPU of a bare uvicorn app that "
@@ -486,14 +489,14 @@ def _speed() -> str:
     return textwrap.fill(text, width=120, break_long_words=False, break_on_hyphens=False)
 
 
-def _startup() -> str:
-    ratios = {row: f"{ratio:.1f}" for row, _, ratio in _measured("startup")}
+def _list_startup() -> str:
+    ratios = {row: f"{ratio:.1f}" for row, _, ratio in _read_measured("startup")}
     rows = [(f"`{row}`", ratios[row], ratios[f"{row}, no bytecode"]) for row in ratios if "," not in row]
-    return markdown_table(("command", "CPU", "no bytecode"), rows)
+    return write_table(("command", "CPU", "no bytecode"), rows)
 
 
-def _credential(dialect: Dialect) -> str:
-    """How a dialect reads the client's key, found by trying."""
+def _list_credentials(dialect: Dialect) -> str:
+    """Return how a dialect reads the client's key, found by trying."""
     return ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.read_credential(http) == "KEY")
 
 
@@ -507,8 +510,8 @@ _KEYS_SENT: Mapping[str, HttpRequest] = {
 }
 
 
-def _limit_headers() -> str:
-    """The headers of each dialect's answers that say what is left, and those that only a refusal has."""
+def _list_limit_headers() -> str:
+    """Return the headers of each dialect's answers that say what is left, and those that only a refusal has."""
     limited = app(limits={"requests_per_minute": 1, "tokens_per_minute": 1000}, known_models=False)
     alike: dict[tuple[str, str], list[str]] = {}
     for name, dialect in discover().items():
@@ -519,67 +522,67 @@ def _limit_headers() -> str:
         assert (answered.status, refused.status) == (200, 429), (name, answered.body, refused.body)
         left = [each for each in answered.headers if "ratelimit" in each or "trial" in each]
         more = [each for each in refused.headers if "retry" in each and each not in answered.headers]
-        alike.setdefault((_listed_names(left), _listed_names(more)), []).append(name)
-    rows = [(_listed_names(dialects), *headers) for headers, dialects in alike.items()]
-    return markdown_table(("dialect", "on every answer", "also on a refusal"), rows)
+        alike.setdefault((_join_names(left), _join_names(more)), []).append(name)
+    rows = [(_join_names(dialects), *headers) for headers, dialects in alike.items()]
+    return write_table(("dialect", "on every answer", "also on a refusal"), rows)
 
 
-def _listed_names(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
     **INTERFACES,
-    "actions": _actions,
-    "answers": _answers,
-    "apis": _apis,
-    "beside": _beside,
-    "dialects": _dialects,
-    "hosts": _hosts,
-    "host-settings": _described(HostSettings),
-    "error": _of_rules(ErrorSpec),
-    "error-bodies": _error_bodies,
-    "errors": _errors,
-    "errors-bedrock": _errors_of_bedrock,
-    "failed": _of_rules(FailedSpec),
-    "faults": _faults,
-    "features": _features,
-    "fields": _fields,
-    "filter": _of_rules(FilterSpec),
-    "generators": _generators,
-    "groups": _abouts(("group", "matches if"), GROUPS),
-    "how-often": _abouts(("key", "meaning"), FAULT_KEYS),
-    "items": _typed(ItemSpec),
-    "key": _described(KeySettings),
-    "kinds": _kinds,
-    "limit-headers": _limit_headers,
-    "limits": _described(LimitsTable),
-    "mcp-change": _of_rules(McpChangeSpec),
-    "mcp-log": _of_rules(LogSpec),
-    "mcp-progress": _of_rules(ProgressSpec),
-    "mcp-prompt": _of_rules(McpPromptSpec),
-    "mcp-question": _of_rules(QuestionSpec),
-    "mcp-resource": _of_rules(McpResourceSpec),
-    "mcp-server": _of_rules(McpServerSpec),
-    "mcp-tool": _of_rules(McpToolSpec),
-    "model": _described(ModelSettings),
-    "modifiers": _abouts(("option", "effect"), MODIFIERS),
-    "outcomes": _run_outcomes,
-    "positions": _positions,
-    "predicates": _predicates,
-    "profiles": _profiles,
-    "published-models": _published,
-    "rule": _of_rules(RuleSpec),
-    "settings": _settings,
-    "statuses": _statuses,
-    "objects": _objects,
-    **{f"operations-{name}": partial(_operations, dialect) for name, dialect in discover().items()},
-    "speed": _speed,
-    "startup": _startup,
-    "state": _of_rules(StateSpec),
-    "usage": _of_rules(UsageSpec),
-    "raw": _of_rules(RawSpec),
-    "timing": _described(TimingSpec),
-    "tool-call": _of_rules(ToolCallSpec),
-    "variables": _variables,
+    "actions": _list_actions,
+    "answers": _list_answers,
+    "apis": _list_apis,
+    "beside": _list_keys_beside,
+    "dialects": _list_dialects,
+    "hosts": _list_hosts_of_compatible,
+    "host-settings": _make_key_table(HostSettings),
+    "error": _make_rules_table(ErrorSpec),
+    "error-bodies": _list_error_bodies,
+    "errors": _list_errors,
+    "errors-bedrock": _list_errors_of_bedrock,
+    "failed": _make_rules_table(FailedSpec),
+    "faults": _list_faults,
+    "features": _list_features,
+    "fields": _list_fields,
+    "filter": _make_rules_table(FilterSpec),
+    "generators": _list_generators,
+    "groups": _make_about_table(("group", "matches if"), GROUPS),
+    "how-often": _make_about_table(("key", "meaning"), FAULT_KEYS),
+    "items": _make_type_table(ItemSpec),
+    "key": _make_key_table(KeySettings),
+    "kinds": _list_kinds,
+    "limit-headers": _list_limit_headers,
+    "limits": _make_key_table(LimitsTable),
+    "mcp-change": _make_rules_table(McpChangeSpec),
+    "mcp-log": _make_rules_table(LogSpec),
+    "mcp-progress": _make_rules_table(ProgressSpec),
+    "mcp-prompt": _make_rules_table(McpPromptSpec),
+    "mcp-question": _make_rules_table(QuestionSpec),
+    "mcp-resource": _make_rules_table(McpResourceSpec),
+    "mcp-server": _make_rules_table(McpServerSpec),
+    "mcp-tool": _make_rules_table(McpToolSpec),
+    "model": _make_key_table(ModelSettings),
+    "modifiers": _make_about_table(("option", "effect"), MODIFIERS),
+    "outcomes": _list_run_outcomes,
+    "positions": _list_positions,
+    "predicates": _list_predicates,
+    "profiles": _list_profiles,
+    "published-models": _list_published_models,
+    "rule": _make_rules_table(RuleSpec),
+    "settings": _list_settings,
+    "statuses": _list_statuses,
+    "objects": _list_operations_on_objects,
+    **{f"operations-{name}": partial(_list_operations, dialect) for name, dialect in discover().items()},
+    "speed": _write_speed,
+    "startup": _list_startup,
+    "state": _make_rules_table(StateSpec),
+    "usage": _make_rules_table(UsageSpec),
+    "raw": _make_rules_table(RawSpec),
+    "timing": _make_key_table(TimingSpec),
+    "tool-call": _make_rules_table(ToolCallSpec),
+    "variables": _list_variables,
 }

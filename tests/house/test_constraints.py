@@ -14,40 +14,40 @@ _PINNED = re.compile(r"^([a-z0-9.-]+)==\S+", re.MULTILINE)
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
 
-def normal(name: str) -> str:
+def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def project() -> Iterator[str]:
-    """What mockserver needs, with all its extras."""
+def list_for_project() -> Iterator[str]:
+    """Yield what mockserver needs, with all its extras."""
     yield from PROJECT["dependencies"]
     for extra in PROJECT["optional-dependencies"].values():
         yield from extra
 
 
-def frameworks() -> Iterator[str]:
-    """What the tests with frameworks need."""
+def list_for_frameworks() -> Iterator[str]:
+    """Yield what the tests with frameworks need."""
     yield from PROJECT["dependencies"]
     yield from (line for line in FRAMEWORKS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
 
 
-def serving() -> Iterator[str]:
-    """What a server needs, shared state and metrics included."""
+def list_for_server() -> Iterator[str]:
+    """Yield what a server needs, shared state and metrics included."""
     yield from PROJECT["dependencies"]
     for extra in ("redis", "metrics"):
         yield from PROJECT["optional-dependencies"][extra]
 
 
-def previous() -> Iterator[str]:
-    """What has another version for some of the tests."""
+def list_previous() -> Iterator[str]:
+    """Yield what has another version for some of the tests."""
     yield from ("anthropic", "pytest")
 
 
 LOCKS = {
-    "constraints.txt": project,
-    "constraints-serve.txt": serving,
-    "tests/frameworks/constraints.txt": frameworks,
-    "tests/previous.txt": previous,
+    "constraints.txt": list_for_project,
+    "constraints-serve.txt": list_for_server,
+    "tests/frameworks/constraints.txt": list_for_frameworks,
+    "tests/previous.txt": list_previous,
 }
 
 
@@ -57,7 +57,7 @@ def test_every_dependency_is_pinned_with_hashes(lock: str) -> None:
     blocks = re.split(r"^(?=[a-z])", text, flags=re.MULTILINE)[1:]
     pinned = {found[1] for block in blocks if (found := _PINNED.match(block)) and "--hash=sha256:" in block}
     assert len(pinned) == len(blocks)
-    missing = {normal(found[0]) for requirement in LOCKS[lock]() if (found := _NAME.match(requirement))} - pinned
+    missing = {normalize(found[0]) for requirement in LOCKS[lock]() if (found := _NAME.match(requirement))} - pinned
     assert not missing, f"not in {lock}, run `make lock` or `make lock-frameworks`: {', '.join(sorted(missing))}"
 
 

@@ -105,7 +105,7 @@ DECIDING = ("core", "kinds", "wire", "dialects", "rules", "model", "delivery", "
 WAITS = {"sleep", "call_later", "call_at", "wait", "wait_for", "pause"}
 
 
-def waits(module: Path) -> list[str]:
+def find_waits(module: Path) -> list[str]:
     """Return the calls of a module that wait for a time, but for `sleep(0)`, which only lets others run."""
     found = []
     for node in find_nodes(module.read_text(encoding="utf-8")):
@@ -117,7 +117,9 @@ def waits(module: Path) -> list[str]:
 
 
 def test_of_what_decides_only_the_drivers_wait() -> None:
-    waiting = {path.relative_to(PACKAGE): waits(path) for part in DECIDING for path in (PACKAGE / part).rglob("*.py")}
+    waiting = {
+        path.relative_to(PACKAGE): find_waits(path) for part in DECIDING for path in (PACKAGE / part).rglob("*.py")
+    }
     drivers = {"delivery/drive.py", "delivery/paced.py"}
     assert {str(path) for path, found in waiting.items() if found} == {
         *drivers,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import Block, Reader, blocks, same, without_examples
+from tests.house.pages import Block, Reader, blank_examples, find_blocks, is_as_expected
 
 ROOT = Path(__file__).parents[2]
 # Run by tests/frameworks, where these are; what follows an example is run by tests/examples.
@@ -16,7 +16,7 @@ PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - ELSEWHER
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_true(page: Path, tmp_path: Path, programs: Path) -> None:
     (tmp_path / "rules.yaml").write_text((ROOT / "rules.yaml").read_text())  # what a page's reader has
-    wrong = Reader(tmp_path, programs=programs).follow(without_examples(page.read_text()))
+    wrong = Reader(tmp_path, programs=programs).follow(blank_examples(page.read_text()))
     assert not wrong, "\n".join([f"{page.name}:", *wrong])
 
 
@@ -69,7 +69,7 @@ def test_the_reader_listens_to_the_server(tmp_path: Path) -> None:
 
 
 def test_blocks_are_found_with_their_titles() -> None:
-    assert list(blocks('a\n```yaml title="r.yaml"\nx: 1\n```\n')) == [Block("yaml", "r.yaml", "x: 1\n", 2)]
+    assert list(find_blocks('a\n```yaml title="r.yaml"\nx: 1\n```\n')) == [Block("yaml", "r.yaml", "x: 1\n", 2)]
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_blocks_are_found_with_their_titles() -> None:
     ],
 )
 def test_three_dots_stand_for_any_lines(expected: str, actual: str, equal: bool) -> None:
-    assert same(expected, actual) is equal
+    assert is_as_expected(expected, actual) is equal

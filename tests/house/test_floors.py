@@ -121,53 +121,53 @@ SLOW = {
 }  # imported where they are first needed
 
 
-def offenders(package: Path) -> list[str]:
-    """Every import that goes through a wall, as `file:line: what is wrong`."""
+def find_offenders(package: Path) -> list[str]:
+    """Return every import that goes through a wall, as `file:line: what is wrong`."""
     found = (
         f"{path.relative_to(package.parent)}:{node.lineno}: {complaint}"
         for path in sorted(package.rglob("*.py"))
         for source in [path.read_text(encoding="utf-8")]
-        for node, target in _imports(source)
-        for complaint in _complaints(path.relative_to(package), target, at_top=node in parse(source).body)
+        for node, target in _find_imports(source)
+        for complaint in _find_complaints(path.relative_to(package), target, at_top=node in parse(source).body)
     )
     return list(dict.fromkeys(found))
 
 
-def circles(package: Path) -> list[str]:
-    """In each folder, files or folders that import each other in a circle, even from within a function."""
-    modules = {_dotted(path, package): path for path in package.rglob("*.py")}
+def find_circles(package: Path) -> list[str]:
+    """Return files or folders of one folder that import each other in a circle, even from within a function."""
+    modules = {_write_dotted(path, package): path for path in package.rglob("*.py")}
     edges = [
         (name, target if target in modules else target.rpartition(".")[0])
         for name, path in modules.items()
-        for _, target in _imports(path.read_text(encoding="utf-8"))
+        for _, target in _find_imports(path.read_text(encoding="utf-8"))
     ]
     folders = sorted({name.rpartition(".")[0] for name in modules} - {""})
-    return [circle for folder in folders if (circle := _circle(folder, edges))]
+    return [circle for folder in folders if (circle := _find_circle(folder, edges))]
 
 
-def _dotted(path: Path, package: Path) -> str:
+def _write_dotted(path: Path, package: Path) -> str:
     return ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _circle(folder: str, edges: list[tuple[str, str]]) -> str:
-    """The first circle of what stands in a folder; a folder in it counts as one."""
+def _find_circle(folder: str, edges: list[tuple[str, str]]) -> str:
+    """Return the first circle of what stands in a folder, in which a folder counts as one; empty without a circle."""
     before, within = f"{folder}.", defaultdict[str, set[str]](set)
     for one, other in edges:
         if one.startswith(before) and other.startswith(before):
             here, there = (name.removeprefix(before).partition(".")[0] for name in (one, other))
             within[here] |= {there} - {here}
     try:
-        TopologicalSorter(_sorted(within)).prepare()
+        TopologicalSorter(_sort(within)).prepare()
     except CycleError as error:
         return f"{folder}: {' -> '.join(reversed(error.args[1]))}"
     return ""
 
 
-def _sorted(edges: Mapping[str, set[str]]) -> dict[str, list[str]]:
+def _sort(edges: Mapping[str, set[str]]) -> dict[str, list[str]]:
     return {name: sorted(edges[name]) for name in sorted(edges)}
 
 
-def _imports(source: str) -> Iterator[tuple[ast.stmt, str]]:
+def _find_imports(source: str) -> Iterator[tuple[ast.stmt, str]]:
     for node in find_nodes(source):
         if isinstance(node, ast.Import):
             yield from ((node, name.name) for name in node.names)
@@ -183,7 +183,7 @@ def _find_room(path: Path) -> str:
     return place if place in FLOORS else path.with_suffix("").parts[0]
 
 
-def _complaints(path: Path, target: str, *, at_top: bool) -> Iterator[str]:
+def _find_complaints(path: Path, target: str, *, at_top: bool) -> Iterator[str]:
     parts = target.split(".")
     place = path.with_suffix("").as_posix()
     here = path.with_suffix("").parts[0]
@@ -210,12 +210,12 @@ def _is_dialect(name: str) -> bool:
 
 
 def test_nobody_imports_through_a_wall() -> None:
-    found = offenders(PACKAGE)
+    found = find_offenders(PACKAGE)
     assert not found, "\n" + "\n".join(found)
 
 
 def test_nobody_imports_in_a_circle() -> None:
-    assert circles(PACKAGE) == []
+    assert find_circles(PACKAGE) == []
 
 
 def test_planted_circles_are_found(tmp_path: Path) -> None:
@@ -231,14 +231,14 @@ def test_planted_circles_are_found(tmp_path: Path) -> None:
         path = tmp_path / "mockserver" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, encoding="utf-8")
-    assert circles(tmp_path / "mockserver") == ["mockserver: b -> c -> b", "mockserver.a: one -> two -> one"]
+    assert find_circles(tmp_path / "mockserver") == ["mockserver: b -> c -> b", "mockserver.a: one -> two -> one"]
 
 
 def find_unused_floors(package: Path, floors: Mapping[str, Floor]) -> list[str]:
     """Return what floors say in vain: parts that are not there, and imports that they allow and nobody makes."""
     imported = defaultdict[str, set[str]](set)
     for path in package.rglob("*.py"):
-        for _, target in _imports(path.read_text(encoding="utf-8")):
+        for _, target in _find_imports(path.read_text(encoding="utf-8")):
             parts = target.split(".")
             imported[_find_room(path.relative_to(package))].add(parts[1] if parts[0] == "mockserver" else parts[0])
     there = [room for room in floors if (package / room).is_dir() or (package / f"{room}.py").exists()]
@@ -284,7 +284,7 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
         path = tmp_path / "mockserver" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, encoding="utf-8")
-    assert offenders(tmp_path / "mockserver") == [
+    assert find_offenders(tmp_path / "mockserver") == [
         "mockserver/core/call.py:1: core may not import yaml",
         "mockserver/core/call.py:2: core may not import engine",
         "mockserver/core/call.py:3: random may be imported in core/seed.py only",

@@ -13,25 +13,25 @@ _HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
-def dead(page: Path) -> Iterator[str]:
-    """The links of a page that lead nowhere."""
+def find_dead_links(page: Path) -> Iterator[str]:
+    """Yield the links of a page that lead nowhere."""
     for link in _LINK.finditer(_CODE.sub("", page.read_text())):
         target = page.parent / link["file"] if link["file"] else page
         if not target.exists():
             yield link["file"]
-        elif link["heading"] and link["heading"] not in anchors(target.read_text()):
+        elif link["heading"] and link["heading"] not in find_anchors(target.read_text()):
             yield f"{link['file']}#{link['heading']}"
 
 
-def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings."""
+def find_anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings."""
     titles = (found["title"].lower() for found in _HEADING.finditer(_CODE.sub("", text)))
     return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    assert list(dead(page)) == []
+    assert list(find_dead_links(page)) == []
 
 
 def test_every_page_is_linked() -> None:
@@ -47,7 +47,7 @@ def test_every_page_is_linked() -> None:
 def test_dead_links_are_found(tmp_path: Path) -> None:
     page = tmp_path / "a.md"
     page.write_text("# One two\n[x](b.md) [y](#one-two) [z](#three) [w](a.md#four) [v](https://example.org)\n")
-    assert list(dead(page)) == ["b.md", "#three", "a.md#four"]
+    assert list(find_dead_links(page)) == ["b.md", "#three", "a.md#four"]
 
 
 NAMED = re.compile(r"`((?:tests|mockserver|benchmarks|clients|deploy)/[\w./-]+\.\w+)`")

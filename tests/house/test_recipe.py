@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import Block, blocks
+from tests.house.pages import Block, find_blocks
 
 ROOT = Path(__file__).parents[2]
 RECIPE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## An endpoint of a new kind")[2]
@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> Path:
 def follow(project: Path) -> list[str]:
     """Do what each block of the recipe says, in their order. Return what its commands print."""
     printed = list[str]()
-    for block in blocks(RECIPE):
+    for block in find_blocks(RECIPE):
         if block.language == "console":
             commands = [line.removeprefix("$ ").split() for line in block.body.splitlines()]
             printed += [run(project, "-m", *command) for command in commands]

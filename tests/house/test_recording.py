@@ -6,7 +6,7 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.house.recording import COLUMNS, drawn
+from tests.house.recording import COLUMNS, draw
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "start" / "first-server.md"
@@ -14,7 +14,7 @@ RECORDING = ROOT / "docs" / "pictures" / "terminal.svg"
 
 
 def test_the_recording_shows_what_the_page_says(update: bool) -> None:
-    svg = drawn(PAGE.read_text(), "Write rules")
+    svg = draw(PAGE.read_text(), "Write rules")
     if update:
         RECORDING.write_text(svg)
     assert RECORDING.read_text() == svg, "run pytest tests/house/test_recording.py --update"

@@ -17,8 +17,8 @@ _LOADS = re.compile(
 _IN_CSS = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
 
 
-def prose(page: str) -> list[str]:
-    """The words of a page, except those of tables, code and comments."""
+def find_prose(page: str) -> list[str]:
+    """Return the words of a page, except those of tables, code and comments."""
     text = re.sub(r"^```.*?^```$|<!--.*?-->", "", page, flags=re.MULTILINE | re.DOTALL)
     return [word for line in text.splitlines() if not line.startswith("|") for word in line.split()]
 
@@ -36,12 +36,12 @@ def test_pages_are_few() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
 def test_pages_are_short(page: Path) -> None:
-    assert len(prose(page.read_text(encoding="utf-8"))) <= MAX_WORDS
+    assert len(find_prose(page.read_text(encoding="utf-8"))) <= MAX_WORDS
 
 
 def test_only_prose_is_counted() -> None:
     page = "# A title\n<!-- a -->\n| b | c |\n```sh\nd\n```\nTwo words.\n"
-    assert prose(page) == ["#", "A", "title", "Two", "words."]
+    assert find_prose(page) == ["#", "A", "title", "Two", "words."]
 
 
 def test_the_site_loads_nothing_from_other_hosts(tmp_path: Path) -> None:

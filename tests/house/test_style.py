@@ -20,30 +20,30 @@ Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 Check = Callable[[Path, str], Iterator[str]]
 
 
-def unintroduced(path: Path, source: str) -> Iterator[str]:
-    """Modules without a docstring."""
+def find_unintroduced(path: Path, source: str) -> Iterator[str]:
+    """Yield modules without a docstring."""
     tree = parse(source)
     if tree.body and not ast.get_docstring(tree):
         yield "1: the module has no docstring"
 
 
-def undocumented(path: Path, source: str) -> Iterator[str]:
-    """Public names without a docstring; the fields of a TypedDict say what it is."""
-    for name, node in _public(parse(source)):
+def find_undocumented(path: Path, source: str) -> Iterator[str]:
+    """Yield public names without a docstring; the fields of a TypedDict say what it is."""
+    for name, node in _find_public(parse(source)):
         if not ast.get_docstring(node):
             yield f"{node.lineno}: {name} has no docstring"
 
 
-def _public(node: ast.Module | ast.ClassDef, within: str = "") -> Iterator[tuple[str, Definition]]:
+def _find_public(node: ast.Module | ast.ClassDef, within: str = "") -> Iterator[tuple[str, Definition]]:
     for inner in node.body:
         if isinstance(inner, Definition) and not inner.name.startswith("_") and not _is_excused(inner):
             yield within + inner.name, inner
             if isinstance(inner, ast.ClassDef):
-                yield from _public(inner, f"{inner.name}.")
+                yield from _find_public(inner, f"{inner.name}.")
 
 
 def _is_excused(node: Definition) -> bool:
-    """Whether a name is a TypedDict, or documented where its decorator says that it comes from."""
+    """Return whether a name is a TypedDict, or documented where its decorator says that it comes from."""
     if isinstance(node, ast.ClassDef) and any(
         isinstance(base, ast.Name) and base.id == "TypedDict" for base in node.bases
     ):
@@ -51,8 +51,8 @@ def _is_excused(node: Definition) -> bool:
     return any(isinstance(mark, ast.Name) and mark.id in ("override", "overload") for mark in node.decorator_list)
 
 
-def vague(path: Path, source: str) -> Iterator[str]:
-    """Modules, classes and functions whose names say nothing."""
+def find_vague(path: Path, source: str) -> Iterator[str]:
+    """Yield modules, classes and functions whose names say nothing."""
     if not any(word in f"{path.stem} {source}".lower() for word in _VAGUE):
         return  # to parse everything would take seconds
     named = [(1, path.stem)]
@@ -62,15 +62,15 @@ def vague(path: Path, source: str) -> Iterator[str]:
             yield f'{line}: {name}: "{min(words)}" says nothing'
 
 
-def undone(path: Path, source: str) -> Iterator[str]:
-    """Notes of work that was left for later."""
+def find_undone(path: Path, source: str) -> Iterator[str]:
+    """Yield notes of work that was left for later."""
     for number, line in enumerate(source.splitlines(), 1):
         if _UNDONE.search(line):
             yield f"{number}: left undone: {line.strip()}"
 
 
-def left_out(path: Path, source: str) -> Iterator[str]:
-    """Tests that may not run."""
+def find_left_out(path: Path, source: str) -> Iterator[str]:
+    """Yield tests that may not run."""
     if not any(word in source for word in _LEFT_OUT):
         return
     for node in find_nodes(source):
@@ -82,18 +82,18 @@ def left_out(path: Path, source: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("check", "folders"),
     [
-        (unintroduced, ("mockserver",)),
+        (find_unintroduced, ("mockserver",)),
         (
-            undocumented,
+            find_undocumented,
             ("mockserver/testing", "mockserver/pytest_plugin"),
         ),  # what users import and see in their editors
-        (vague, ("mockserver", "tests", "benchmarks", "examples")),
-        (undone, ("mockserver", "tests", "benchmarks", "docs", "examples")),
-        (left_out, ("tests",)),
+        (find_vague, ("mockserver", "tests", "benchmarks", "examples")),
+        (find_undone, ("mockserver", "tests", "benchmarks", "docs", "examples")),
+        (find_left_out, ("tests",)),
     ],
 )
 def test_habits_are_kept(check: Check, folders: tuple[str, ...]) -> None:
-    kinds = (".py", ".md", ".yaml", ".html", ".js", ".css") if check is undone else (".py",)
+    kinds = (".py", ".md", ".yaml", ".html", ".js", ".css") if check is find_undone else (".py",)
     found = [
         f"{path.relative_to(ROOT)}:{complaint}"
         for folder in folders
@@ -107,19 +107,27 @@ def test_habits_are_kept(check: Check, folders: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("check", "planted", "found"),
     [
-        (unintroduced, "x = 1", ["1: the module has no docstring"]),
-        (unintroduced, "", []),
+        (find_unintroduced, "x = 1", ["1: the module has no docstring"]),
+        (find_unintroduced, "", []),
         (
-            undocumented,
+            find_undocumented,
             '"""M."""\nclass A:\n    """A."""\n    def b(self): ...\n    def _c(self): ...\ndef d(): ...',
             ["4: A.b has no docstring", "6: d has no docstring"],
         ),
-        (undocumented, '"""M."""\nclass Usage(TypedDict):\n    tokens: int\nclass E(Exception): ...', ["4: E has no"]),
-        (vague, "class RuleManager: ...\ndef parse_utils(): ...", ["1: RuleManager", "2: parse_utils"]),
-        (vague, "class Commonplace: ...\ndef utility(): ...", []),
-        (undone, "x = 1  # TO" + "DO: y", ["1: left undone: x = 1"]),
-        (undone, "a\n<<<<<<" + "< HEAD", ["2: left undone: "]),
-        (left_out, "import pytest\n@pytest.mark.skipif(True)\ndef test(): pytest.skip('no')", ["2: skipif", "3: skip"]),
+        (
+            find_undocumented,
+            '"""M."""\nclass Usage(TypedDict):\n    tokens: int\nclass E(Exception): ...',
+            ["4: E has no"],
+        ),
+        (find_vague, "class RuleManager: ...\ndef parse_utils(): ...", ["1: RuleManager", "2: parse_utils"]),
+        (find_vague, "class Commonplace: ...\ndef utility(): ...", []),
+        (find_undone, "x = 1  # TO" + "DO: y", ["1: left undone: x = 1"]),
+        (find_undone, "a\n<<<<<<" + "< HEAD", ["2: left undone: "]),
+        (
+            find_left_out,
+            "import pytest\n@pytest.mark.skipif(True)\ndef test(): pytest.skip('no')",
+            ["2: skipif", "3: skip"],
+        ),
     ],
 )
 def test_planted_offences_are_found(check: Check, planted: str, found: list[str]) -> None:

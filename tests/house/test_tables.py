@@ -13,7 +13,7 @@ from mockserver.core.plan import DETECTIONS_OF_COMPLETION, DETECTIONS_OF_PROMPT,
 from mockserver.dialects import discover
 from mockserver.rules.schema import Severity, UsageSpec
 from mockserver.rules.template_variables import CALL, MEMBERS, VARIABLES
-from tests.house.tables import TABLES, filled, names
+from tests.house.tables import TABLES, fill_tables, list_tables
 from tests.kit import openapi
 
 ROOT = Path(__file__).parents[2]
@@ -23,9 +23,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_tables_say_what_the_code_says(page: Path, update: bool) -> None:
     if update:
-        page.write_text(filled(page.read_text()))
+        page.write_text(fill_tables(page.read_text()))
     text = page.read_text()
-    assert text == filled(text), f"{page.name}: run pytest tests/house/test_tables.py --update"
+    assert text == fill_tables(text), f"{page.name}: run pytest tests/house/test_tables.py --update"
 
 
 def test_the_openapi_file_says_what_the_code_says(update: bool) -> None:
@@ -36,7 +36,7 @@ def test_the_openapi_file_says_what_the_code_says(update: bool) -> None:
 
 
 def test_every_table_stands_in_a_page() -> None:
-    assert {name for page in PAGES for name in names(page.read_text())} == set(TABLES)
+    assert {name for page in PAGES for name in list_tables(page.read_text())} == set(TABLES)
 
 
 NAMES = {
@@ -54,6 +54,6 @@ def test_every_name_stands_in_its_page(page: str, word: str) -> None:
 
 def test_an_old_table_is_noticed() -> None:
     page = "<!-- table: groups -->\nold\n<!-- end -->\n"
-    assert filled(page) != page
-    assert filled(filled(page)) == filled(page)
-    assert "at least one of these tables matches" in filled(page)
+    assert fill_tables(page) != page
+    assert fill_tables(fill_tables(page)) == fill_tables(page)
+    assert "at least one of these tables matches" in fill_tables(page)

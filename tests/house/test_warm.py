@@ -32,7 +32,7 @@ COLD = Path(sys.executable).parent
 def test_a_warm_program_does_what_a_cold_one_does(command: str, programs: Path, tmp_path: Path, root: Path) -> None:
     (tmp_path / "rules.yaml").write_text((root / "rules.yaml").read_text())
 
-    def done(*folders: Path) -> tuple[int, str, str]:
+    def run(*folders: Path) -> tuple[int, str, str]:
         path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
         environment = {**os.environ, "PATH": path, "SAID": "é", "PYTHONPATH": str(root)}
         made = subprocess.run(
@@ -40,4 +40,4 @@ def test_a_warm_program_does_what_a_cold_one_does(command: str, programs: Path, 
         )
         return made.returncode, made.stdout, made.stderr
 
-    assert done(programs, COLD) == done(COLD)
+    assert run(programs, COLD) == run(COLD)

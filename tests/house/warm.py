@@ -1,8 +1,8 @@
 """Processes that have imported everything beforehand and fork for each command: pages that hold many are read sooner.
 
-`warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver`, a `python` and a
-`pytest`. That python has imported what others made, and none of ours: scripts may change tables before these are looked
-at. The other two, and `python -m pytest`, are answered by a fork of it that has imported all that is ours, too.
+`start_warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver`, a `python`
+and a `pytest`. That python has imported what others made, and none of ours: scripts may change tables before these are
+looked at. The other two, and `python -m pytest`, are answered by a fork of it that has imported all that is ours, too.
 Signals are passed on to what answers, as `mockserver serve` ends by one.
 """
 
@@ -50,8 +50,8 @@ OTHER_MODULES = (
 
 
 @contextmanager
-def warm(folder: Path, *modules: str) -> Iterator[Path]:
-    """A folder with the programs, for as long as their processes run; `modules` are imported beforehand, too."""
+def start_warm(folder: Path, *modules: str) -> Iterator[Path]:
+    """Yield a folder with the programs, for as long as their processes run; `modules` are imported beforehand, too."""
     programs = folder / "programs"
     programs.mkdir()
     for name in ("mockserver", "python", "pytest"):
@@ -70,17 +70,17 @@ def warm(folder: Path, *modules: str) -> Iterator[Path]:
 def main(folder: str, *modules: str) -> None:
     """Import everything, then fork for each command that comes in."""
     gc.disable()  # what is imported stays, and forks share it for as long as nobody looks through it
-    others, ours = _listener(f"{folder}/others"), _listener(f"{folder}/ours")
+    others, ours = _open_listener(f"{folder}/others"), _open_listener(f"{folder}/ours")
     _import(OTHER_MODULES + modules)
     print("ready", flush=True)
     if os.fork() == 0:
-        _import(_ours())
+        _import(_list_own_modules())
         _serve(ours)
     else:
         _serve(others)
 
 
-def _listener(address: str) -> socket.socket:
+def _open_listener(address: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()
@@ -90,7 +90,7 @@ def _listener(address: str) -> socket.socket:
 def import_all() -> None:
     """Import what takes time, and all that is ours."""
     _import(OTHER_MODULES)
-    _import(_ours())
+    _import(_list_own_modules())
 
 
 def _import(modules: Iterable[str]) -> None:
@@ -108,19 +108,19 @@ def _serve(listener: socket.socket) -> NoReturn:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listener.close()
             connection.sendall(os.getpid().to_bytes(4, "big"))
-            code = _done(connection)
+            code = _answer(connection)
             connection.sendall(str(code).encode())
             os._exit(0)
         connection.close()
 
 
-def _ours() -> Iterator[str]:
+def _list_own_modules() -> Iterator[str]:
     modules = pkgutil.walk_packages(importlib.import_module("mockserver").__path__, "mockserver.")
     return (found.name for found in modules if not found.name.endswith(("__main__", "pytest_plugin")))
 
 
-def _done(connection: socket.socket) -> int:
-    """Do what a program was asked for; its exit code."""
+def _answer(connection: socket.socket) -> int:
+    """Do what a program was asked for, and return its exit code."""
     _, handed, *_ = socket.recv_fds(connection, 1, 3)
     with connection.makefile("rb") as asked:
         program, argv, folder, environment = json.loads(asked.read())
@@ -133,7 +133,7 @@ def _done(connection: socket.socket) -> int:
     try:
         _run(program, argv)
     except SystemExit as end:
-        return _code(end)
+        return _find_exit_code(end)
     except BaseException:
         traceback.print_exc()
         return 1
@@ -162,7 +162,7 @@ def _run(program: str, argv: Sequence[str]) -> None:
         runpy.run_module("mockserver", run_name="__main__")
 
 
-def _code(end: SystemExit) -> int:
+def _find_exit_code(end: SystemExit) -> int:
     if end.code is None or isinstance(end.code, int):
         return end.code or 0
     sys.stderr.write(f"{end.code}\n")

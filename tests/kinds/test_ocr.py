@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.draft import ArtifactDraft
 from mockserver.kinds.ocr import write_page
-from tests.kit.rules import respond, then_mistakes
+from tests.kit.rules import find_then_mistakes, respond
 
 NAMES = {
     "https://a.example/files/report.v2.pdf?page=1#top": ("report.v2", "report.v2.pdf"),
@@ -34,4 +34,4 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("then", "mistake"), MISTAKES.items())
 def test_mistakes(then: str, mistake: str) -> None:
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]

@@ -10,7 +10,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.answer import Author, finish_artifact
 from mockserver.kinds.rerank import RankedDocument, Ranking, StatedRanking, rank, score_likeness
-from tests.kit.rules import respond, then_mistakes
+from tests.kit.rules import find_then_mistakes, respond
 
 QUERY = "How do I reset my password?"
 DOCUMENTS = ("We are closed on Sundays.", "To reset your password, open the settings.", QUERY)
@@ -118,4 +118,4 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("then", "mistake"), MISTAKES.items())
 def test_what_is_refused_when_the_rules_are_loaded(then: str, mistake: str) -> None:
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]

@@ -17,7 +17,7 @@ from mockserver.server.http.protocol import ProtocolFactory
 from mockserver.server.run import bind
 
 
-def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
+def refuse_plainly(failure: Failure, method: str, path: str) -> Reply:
     """A refusal in no dialect."""
     body = json.dumps({"error": {"message": str(failure)}}).encode()
     return Reply(failure.status or REASONS[failure.reason], (("content-length", str(len(body))),), body)
@@ -25,7 +25,7 @@ def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
 
 @contextmanager
 def serve_app(app: Any, *, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Iterator[int]:
-    http: Any = ProtocolFactory(refuse or plain_refusal, deadlines or Deadlines())
+    http: Any = ProtocolFactory(refuse or refuse_plainly, deadlines or Deadlines())
     config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server, listener = uvicorn.Server(config), bind("127.0.0.1", 0)
     thread = threading.Thread(target=lambda: server.run(sockets=[listener]))

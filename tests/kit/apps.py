@@ -53,7 +53,7 @@ def impatient() -> str:
 
 
 def deaf() -> None:
-    """Waits for something that never comes, and is no answer."""
+    """Wait for something that never comes, and is not an answer."""
     httpx.post(_url(), json=HELLO)
     threading.Event().wait()
 

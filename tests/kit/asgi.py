@@ -35,7 +35,7 @@ class App:
         async def send(message: Message) -> None:
             outgoing.append(message)
 
-        await self.site(scope_of(path, headers, method), receive, send)
+        await self.site(make_scope_of(path, headers, method), receive, send)
         head = outgoing[0]
         fields = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]}
         sent = b"".join(message["body"] for message in outgoing[1:])
@@ -47,7 +47,7 @@ def app(rules: str = "", **settings: Any) -> App:
     return App(Site(local(rules, **settings).live))
 
 
-def scope_of(path: str, headers: Mapping[str, str], method: str) -> dict[str, Any]:
+def make_scope_of(path: str, headers: Mapping[str, str], method: str) -> dict[str, Any]:
     raw, _, query = path.partition("?")
     return {
         "type": "http",

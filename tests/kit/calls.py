@@ -24,13 +24,13 @@ def call(*said: str | Message, tools: Sequence[str] = (), web: Web | None = None
     messages = tuple(Message("user", text) if isinstance(text, str) else text for text in said)
     offered = tuple(Tool(name) for name in tools)
     common = {"dialect": "openai", "operation": "chat", "model": "gpt-4o", "http": request, "meaning": None}
-    return Call(**{**common, "messages": messages, "tools": offered, **in_options(more)})
+    return Call(**{**common, "messages": messages, "tools": offered, **pack_options(more)})
 
 
 _OPTIONS = frozenset(each.name for each in fields(Options))
 
 
-def in_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def pack_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a call, those of its options among them, as arguments of Call."""
     options = {name: value for name, value in given.items() if name in _OPTIONS}
     rest = {name: value for name, value in given.items() if name not in _OPTIONS}

@@ -7,7 +7,7 @@ import httpx2
 
 from mockserver.dialects import discover
 from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
-from tests.kit.strict_responses import check_event, check_response, check_tzafon, typed_frames
+from tests.kit.strict_responses import check_event, check_response, check_tzafon, list_typed_frames
 
 
 @dataclass
@@ -61,7 +61,7 @@ def _check(captured: CapturedResponse, dialect: str) -> None:
 def _check_response(captured: CapturedResponse, dialect: str) -> None:
     body = bytes(captured.body)
     if captured.headers["content-type"] != "application/json":
-        for data in typed_frames(body):
+        for data in list_typed_frames(body):
             check_event(data)
     elif dialect == "tzafon":
         check_tzafon(body)

@@ -60,6 +60,6 @@ def episode(
     return Episode(dialect, operation, str((body or {}).get("model", "")), sent, recorded, AT)
 
 
-def streamed(*frames: str, every: float = 0.1) -> Recorded:
+def make_recorded_stream(*frames: str, every: float = 0.1) -> Recorded:
     beats = tuple((every * at, f"data: {frame}\n\n".encode()) for at, frame in enumerate(frames, 1))
     return Recorded(200, STREAM_HEADERS, frames=beats, took=every * len(frames))

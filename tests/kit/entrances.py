@@ -24,7 +24,7 @@ from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from mockserver.testing.clock import Clock
 from mockserver.testing.transport import Transport
-from tests.kit.asgi import scope_of
+from tests.kit.asgi import make_scope_of
 from tests.kit.raw import Raw
 
 FRAMING = ("date", "connection", "transfer-encoding")  # headers that are the connection's
@@ -91,7 +91,7 @@ class Direct:
         found = line.send(head.encode("latin-1") + request.body).receive(to=request.method)
         if found.headers.get("connection") != "close":
             self._line = line
-        return _heard(self.live, found.status, found.headers.items(), found.body)
+        return _make_heard(self.live, found.status, found.headers.items(), found.body)
 
     def _watched(self) -> Any:
         async def watched(found: Destination, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,11 +121,11 @@ class ByAsgi:
         async def send(message: Message) -> None:
             outgoing.append(message)
 
-        await self._app(scope_of(request.path, request.fields, request.method), receive, send)
+        await self._app(make_scope_of(request.path, request.fields, request.method), receive, send)
         head, *pieces = outgoing
         fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head["headers"]]
         body = b"" if request.method == "HEAD" else b"".join([piece.get("body", b"") for piece in pieces])
-        return _heard(self.live, head["status"], fields, body)
+        return _make_heard(self.live, head["status"], fields, body)
 
 
 class InProcess:
@@ -142,7 +142,7 @@ class InProcess:
         response = self._transport.handle_request(
             httpx.Request(request.method, url, headers=headers, content=request.body)
         )
-        return _heard(self.live, response.status_code, response.headers.multi_items(), b"".join(response.stream))
+        return _make_heard(self.live, response.status_code, response.headers.multi_items(), b"".join(response.stream))
 
 
 class Entrances:
@@ -174,12 +174,12 @@ class Entrances:
         return start(Sources((self._file,), {"port": 0, **settings}, {}))
 
 
-def _heard(live: Live, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> Heard:
+def _make_heard(live: Live, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> Heard:
     fields = tuple((name.lower(), value) for name, value in headers if name.lower() not in FRAMING)
     row = live.journal.find(live.journal.last)
-    return Heard(status, fields, body, () if row is None else _told(row))  # a look at the root is no call
+    return Heard(status, fields, body, () if row is None else _describe_row(row))  # a look at the root is not a call
 
 
-def _told(row: Row) -> tuple[object, ...]:
+def _describe_row(row: Row) -> tuple[object, ...]:
     said = (row.method, row.path, row.query, row.dialect, row.namespace, row.body, row.operation, row.model)
     return (row.seq, *said, row.source, row.status, row.usage, row.reply_headers, row.faults, row.remarks)

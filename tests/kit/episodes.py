@@ -17,10 +17,10 @@ JSON = (("content-type", "application/json"),)
 def episode(asked: Local, path: str, body: Any = None, **how: Any) -> Episode:
     answered = asked.ask(path, body, **how)
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    return made(path, data, answered, method=how.get("method", "POST"))
+    return make_episode_of(path, data, answered, method=how.get("method", "POST"))
 
 
-def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Episode:
+def make_episode_of(path: str, data: bytes, answered: Answered, method: str = "POST") -> Episode:
     """The episode of a request to a path and its answer; of a stream each event came 10 ms after the one before."""
     url = urlsplit(path)
     found = find_routes("openai").find(url.path)

@@ -5,7 +5,7 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns
 from typing import Any
 
-from tests.house.pages import Reader, blocks, examples
+from tests.house.pages import Reader, find_blocks, find_examples
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES, PAGES = ROOT / "examples", ROOT / "docs"
@@ -14,13 +14,13 @@ EXAMPLES, PAGES = ROOT / "examples", ROOT / "docs"
 def guide(example: str) -> tuple[Path, str]:
     """The page that follows an example, and what it says of it; else the example's own."""
     for page in sorted(PAGES.rglob("*.md")):
-        if example in (found := examples(page.read_text())):
+        if example in (found := find_examples(page.read_text())):
             return page, found[example]
     own = EXAMPLES / example / "README.md"
     return own, own.read_text()
 
 
-def followed(example: str, folder: Path, **reader: Any) -> list[str]:
+def follow_guide(example: str, folder: Path, **reader: Any) -> list[str]:
     """What does not come out as the page says."""
     _, page = guide(example)
     left_behind = ignore_patterns("__pycache__", ".*_cache")
@@ -29,6 +29,6 @@ def followed(example: str, folder: Path, **reader: Any) -> list[str]:
 
 
 def _differences(page: str, folder: Path) -> Iterator[str]:
-    for block in blocks(page):
+    for block in find_blocks(page):
         if block.title and not ((file := folder / block.title).exists() and file.read_text() == block.body):
             yield f"line {block.line}: {block.title} is another one in the example"

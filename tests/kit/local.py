@@ -70,7 +70,7 @@ class Local:
         )
         responder = Responder(self.live, place.endpoint)
         response = asyncio.run(responder.respond(responder.admit(http)))
-        return _answered(response.reply, response.plan)
+        return _show_answer(response.reply, response.plan)
 
 
 def local(rules: str = "", **settings: Any) -> Local:
@@ -83,7 +83,7 @@ def local(rules: str = "", **settings: Any) -> Local:
         return Local(start(Sources((file,), settings, {})))
 
 
-def _answered(reply: Reply, plan: Plan) -> Answered:
+def _show_answer(reply: Reply, plan: Plan) -> Answered:
     body = reply.body + b"".join(map(write_event, reply.frames or reply.pieces or ()))
     headers = {name.lower(): value for name, value in reply.headers}
     return Answered(reply.status, headers, body, plan.source, (*plan.remarks, *plan.history_remarks))

@@ -50,7 +50,7 @@ def _property(kind: Any) -> Json:
     return {"type": kind} if kind in _TYPES else {"type": "string", "description": kind}
 
 
-def asked(row: Row, tools: Mapping[str, Tool]) -> Call:
+def make_call_of_row(row: Row, tools: Mapping[str, Tool]) -> Call:
     system = [Message("system", row["system"])] if "system" in row else []
     offered = tuple(tools[name] for name in row["tools"])
     return replace(call(*system, row["say"]), tools=offered, tool_choice=ToolChoice(row.get("choice", "auto")))
@@ -68,14 +68,14 @@ def rounds(
         yield made
         if any(each.name == until for each in made):
             return
-        turn = replace(turn, messages=(*turn.messages, *_answered(made, at, result)))
+        turn = replace(turn, messages=(*turn.messages, *_list_results(made, at, result)))
 
 
 def uses(turn: Call, seed: Seed) -> tuple[ToolCall, ...]:
     return tuple(use.call for use in list_tool_uses(turn, seed) if isinstance(use, ToolUse))
 
 
-def _answered(made: Sequence[ToolCall], at: int, result: Callable[[ToolCall], str]) -> Iterator[Message]:
+def _list_results(made: Sequence[ToolCall], at: int, result: Callable[[ToolCall], str]) -> Iterator[Message]:
     signed = tuple(replace(each, id=f"call_{at}_{place}") for place, each in enumerate(made))
     yield Message("assistant", tool_calls=signed)
     for each in signed:

@@ -32,7 +32,7 @@ def ini(pytester: pytest.Pytester, **more: str) -> None:
     pytester.makeini("\n".join(["[pytest]", *(f"{name} = {value}" for name, value in {**INI, **more}.items())]))
 
 
-def ran(
+def run_test_file(
     pytester: pytest.Pytester, tests: str, *options: str, files: Mapping[str, str] | None = None
 ) -> pytest.RunResult:
     """What comes of tests, in this process; `files` stand beside theirs, which is `test_it.py`."""
@@ -42,10 +42,10 @@ def ran(
         path.write_text(text)
     if not (pytester.path / "tox.ini").exists():
         ini(pytester)
-    return inside(pytester, *options)
+    return run_inside(pytester, *options)
 
 
-def inside(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+def run_inside(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     keeper = Keeper()
     result = pytester.runpytest_inprocess(*QUICK, *options, plugins=[keeper])
     keeper.put_back(pytester.path)

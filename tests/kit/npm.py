@@ -32,7 +32,7 @@ if os.environ.get("NEWEST"):
     AGENTS = {name: (f"{package.rpartition('@')[0]}@latest",) for name, (package,) in AGENTS.items()}
 
 
-def installed(name: str) -> Path:
+def install_packages(name: str) -> Path:
     """Install the packages of that name, unless they are there. Returns their `node_modules`."""
     packages = (PACKAGES | AGENTS)[name]
     folder = FOLDER / "+".join(package.replace("/", "-") for package in packages)
@@ -57,4 +57,4 @@ def _install(packages: tuple[str, ...], folder: Path, *, scripts: bool) -> None:
 
 if __name__ == "__main__":
     for each in PACKAGES:
-        installed(each)
+        install_packages(each)

@@ -234,7 +234,7 @@ def routes() -> Iterator[Route]:
         yield from (Route(method, path, route.view) for method, route in routes.items())
 
 
-def route_of(method: str, path: str) -> Route | None:
+def find_route_of(method: str, path: str) -> Route | None:
     """The route of a request, by its path below CONTROL."""
     fits = [each for each in routes() if each.method == method and _fits(each.path, path)]
     return min(fits, key=lambda each: each.path.count("{"), default=None)
@@ -247,7 +247,7 @@ def _fits(template: str, path: str) -> bool:
 def check_answer(method: str, path: str, status: int, answer: Json) -> None:
     """Raise msgspec.ValidationError if a JSON answer is not of the type of its route."""
     path, _, query = path.partition("?")
-    route = route_of(method, path)
+    route = find_route_of(method, path)
     if route is not None and not isinstance(route.shape.answer, str):
         shape = route.shape
         usual = shape.other if shape.when and shape.when in query.split("&") else shape.answer
@@ -367,20 +367,20 @@ def _parameters(route: Route) -> Iterator[Json]:
         }
 
 
-def query_of(route: Route) -> Mapping[str, str]:
+def describe_query(route: Route) -> Mapping[str, str]:
     """What each query parameter of a route means, and the words that it takes."""
     words = {name: f" ({', '.join(f'`{each}`' for each in taken)})" for name, taken in _WORDS.items()}
     return {name: QUERY[name] + words.get(name, "") for name in route.query}
 
 
-def body_of(route: Route) -> Iterator[str]:
+def describe_body(route: Route) -> Iterator[str]:
     """The keys of a body, with their meaning."""
     body = route.shape.body
     if body is RuleSpec:
         yield "a rule, or `rules`"
     elif body is not None:
         shared = Described if issubclass(body, Described) and body is not RequestToExplain else None
-        known, left = dict(described_fields(body)), set(shared.__struct_encode_fields__) if shared else set[str]()
+        known, left = dict(list_described_fields(body)), set(shared.__struct_encode_fields__) if shared else set[str]()
         for each in fields(body):
             if each.encode_name not in left:
                 words = known.get(f"`{each.encode_name}`")
@@ -389,7 +389,7 @@ def body_of(route: Route) -> Iterator[str]:
             yield "what `POST explain` takes"
 
 
-def described_fields(struct: type[Struct]) -> Iterator[tuple[str, str]]:
+def list_described_fields(struct: type[Struct]) -> Iterator[tuple[str, str]]:
     """The fields of a type that have a description, its own before those of its bases."""
     _, components = msgspec.json.schema_components([struct], ref_template="{name}")
     properties = components[struct.__name__]["properties"]
@@ -436,7 +436,7 @@ def _attributes(view: View, *without: Any) -> set[str]:
 
 
 def _query(view: View) -> Iterator[tuple[str, str]]:
-    for called, names in _called(view):
+    for called, names in _find_called(view):
         if called in ("read_number", "read_switch", "query.get"):
             yield names[0], _TYPES[called.rpartition(".")[2]]
     if view is calls.list_calls:
@@ -446,10 +446,10 @@ def _query(view: View) -> Iterator[tuple[str, str]]:
 
 def keys(view: View) -> frozenset[str] | None:
     """The keys that a view takes in its body, if it takes no others."""
-    return next((frozenset(names) for called, names in _called(view) if called == "read_table"), None)
+    return next((frozenset(names) for called, names in _find_called(view) if called == "read_table"), None)
 
 
-def _called(view: View) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _find_called(view: View) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What methods of its request a view calls, with the names that it gives them."""
     for node in (node for source in _sources(view).values() for node in ast.walk(source)):
         if isinstance(node, ast.Call) and (called := ast.unparse(node.func)).startswith("request."):

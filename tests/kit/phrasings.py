@@ -16,7 +16,7 @@ Check = Callable[[str], bool]
 Phrasings = dict[str, list[tuple[str, Check]]]  # by what is ordered; "rules ¦ what the user says"
 
 
-def answered(prompt: str, seed: str) -> str:
+def answer_prompt(prompt: str, seed: str) -> str:
     rules, _, said = prompt.rpartition(" ¦ ")
     messages = [Message("system", rules)] if rules else []
     parts = answer_as_model(call(*messages, Message("user", said)), Seed(seed), {}).parts
@@ -68,4 +68,4 @@ def orders(phrasings: Phrasings) -> list[tuple[str, Check]]:
 
 def check_order(prompt: str, check: Check) -> None:
     for seed in ("0", "5"):
-        assert check(answered(prompt, seed)), answered(prompt, seed)
+        assert check(answer_prompt(prompt, seed)), answer_prompt(prompt, seed)

@@ -16,7 +16,7 @@ PATIENCE = 60  # seconds for what takes far less than one on an idle machine
 class Served:
     def __init__(self, process: "subprocess.Popen[str]", errors: Path) -> None:
         self.process, self._errors = process, errors
-        until(lambda: "http://" in self.errors or process.poll() is not None)
+        wait_until_true(lambda: "http://" in self.errors or process.poll() is not None)
         assert process.poll() is None, self.errors
         self.port = int(self.errors.split("http://", 1)[1].split(":", 1)[1].split()[0])
 
@@ -57,11 +57,11 @@ class Served:
     def numbers(self, count: int) -> set[int]:
         """The numbers of `count` workers that answer."""
         found = set[int]()
-        until(lambda: len(found) >= count or found.add(self.control("ready").get("worker", 0)))
+        wait_until_true(lambda: len(found) >= count or found.add(self.control("ready").get("worker", 0)))
         return found
 
 
-def until(true: Callable[[], Any], seconds: float = PATIENCE) -> None:
+def wait_until_true(true: Callable[[], Any], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "this took too long"

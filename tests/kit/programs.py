@@ -39,16 +39,16 @@ def find_program(name: str) -> str | None:
             return shutil.which("chromium-headless-shell") or shutil.which(name)
         case "node" if shutil.which("npm") is None or _node_version() < 20:
             return None
-        case "git" if _says("git", "ls-files", "--error-unmatch", "pyproject.toml") is None:
+        case "git" if _read_output("git", "ls-files", "--error-unmatch", "pyproject.toml") is None:
             return None
     return shutil.which(name)
 
 
-def missing_programs() -> list[str]:
+def list_missing_programs() -> list[str]:
     return [name for name in PROGRAMS if find_program(name) is None]
 
 
-def needed_by(item: pytest.Item) -> Iterator[str]:
+def list_needed_programs(item: pytest.Item) -> Iterator[str]:
     """The programs that a test starts."""
     for mark in item.iter_markers("needs"):
         yield from mark.args
@@ -58,11 +58,11 @@ def needed_by(item: pytest.Item) -> Iterator[str]:
 
 
 def _node_version() -> int:
-    said = _says("node", "--version") or ""
+    said = _read_output("node", "--version") or ""
     return int(said.removeprefix("v").partition(".")[0] or 0)
 
 
-def _says(*command: str) -> str | None:
+def _read_output(*command: str) -> str | None:
     """What a program prints; None if it is missing or fails."""
     try:
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -117,7 +117,7 @@ def post(body: bytes, *headers: str, path: str = "/v1/chat/completions", version
     return f"POST {path} HTTP/{version}\r\n{''.join(line + chr(13) + chr(10) for line in lines)}\r\n".encode() + body
 
 
-def chunked(*pieces: bytes) -> bytes:
+def write_chunked(*pieces: bytes) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 

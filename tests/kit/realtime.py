@@ -76,12 +76,12 @@ def types(events: list[Any]) -> list[str]:
     return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
 
 
-def heard(events: list[Any]) -> bytes:
+def join_sound(events: list[Any]) -> bytes:
     """The sound of a response."""
     return b"".join(b64decode(event["delta"]) for event in events if event["type"] == "response.output_audio.delta")
 
 
-def said(response: Any) -> str:
+def join_said(response: Any) -> str:
     """What the messages of a response say."""
     parts = [part for item in response["output"] for part in item.get("content", ())]
     return "".join(part.get("transcript") or part.get("text") or "" for part in parts)

@@ -16,7 +16,7 @@ NO_RULE = "no rule answers this request: there are no rules that answer"
 SECRET = "sk-top-secret-thing-12345678"
 
 
-def received(asked: Call | None = call("hello"), /, **fields: Any) -> ReceivedCall:  # noqa: B008
+def make_received(asked: Call | None = call("hello"), /, **fields: Any) -> ReceivedCall:  # noqa: B008
     """A call with these fields of its row; besides `source`, `error`, `usage`, and `number`. SECRET is its key."""
     source, error, usage = fields.pop("source", "unmatched"), fields.pop("error", NO_RULE), fields.pop("usage", None)
     row = Row(fields.pop("number", 1), "POST", "/v1/chat/completions", "openai", "default")

@@ -17,7 +17,7 @@ from mockserver.server.compose import start
 from mockserver.server.live import Live
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-from tests.kit.rules import loaded
+from tests.kit.rules import load_rule_text
 
 
 @dataclass
@@ -81,5 +81,5 @@ def relaying(
 
 def forward_all(forward: Forward) -> Rule:
     """A rule that passes on every call, whatever its operation."""
-    (rule,) = loaded("rules: [{when: {path: '*'}, then: {forward: true}}]")
+    (rule,) = load_rule_text("rules: [{when: {path: '*'}, then: {forward: true}}]")
     return replace(rule, then=replace(rule.then, known=RuleAnswer(forward)))

@@ -28,27 +28,27 @@ KNOWN = {
 }
 
 
-def loaded(text: str, file: str = "r.yaml") -> tuple[Rule, ...]:
+def load_rule_text(text: str, file: str = "r.yaml") -> tuple[Rule, ...]:
     return load([read(text, file)], KNOWN, faults=FAULTS, hosts=("groq", "acme"))
 
 
-def compiled(when: Mapping[str, Any]) -> Condition:
+def compile_condition(when: Mapping[str, Any]) -> Condition:
     mistakes: list[object] = []
     condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
     assert mistakes == []
     return condition
 
 
-def mistakes(text: str) -> list[str]:
+def find_rule_mistakes(text: str) -> list[str]:
     """What is wrong with a rules file, as `line:column: message`."""
     with pytest.raises(RuleError) as caught:
-        loaded(text)
+        load_rule_text(text)
     return [f"{m.place.line}:{m.place.column}: {m.message}" for m in caught.value.mistakes if m.place is not None]
 
 
-def then_mistakes(then: str) -> list[str]:
+def find_then_mistakes(then: str) -> list[str]:
     """What is wrong with a `then`, written on one line, as `column: message`; its own first column is 0."""
-    found = mistakes(f"rules:\n  - then: {then}\n")
+    found = find_rule_mistakes(f"rules:\n  - then: {then}\n")
     return [f"{int(column) - 11}:{message}" for line, column, message in (m.split(":", 2) for m in found)]
 
 
@@ -62,7 +62,7 @@ def scope(made: Call | None = None, match: Mapping[str, str] | None = None, *, s
 
 
 def respond(then: str, at: RenderContext | None = None) -> RuleAnswer:
-    (rule,) = loaded(f"rules: [{{name: a rule, then: {then}}}]")
+    (rule,) = load_rule_text(f"rules: [{{name: a rule, then: {then}}}]")
     return rule.then.respond(at or scope())
 
 
@@ -82,7 +82,7 @@ def text(then: str, at: RenderContext | None = None) -> str:
     return part.call.arguments if isinstance(part, ToolUse) else part.text
 
 
-def rendered(template: str, at: RenderContext | None = None, *groups: str) -> str:
+def render_words(template: str, at: RenderContext | None = None, *groups: str) -> str:
     """What a template comes to, in a rule whose regular expressions have these groups."""
     document = Document.from_data({"rules": [{"then": {"text": template}}]}, "r.yaml")
     context = CompileContext(
@@ -97,5 +97,5 @@ def context(content: Any = None, *path: str | int) -> CompileContext:
     return CompileContext(Mistakes(Document.from_data(content, "r.yaml")), Templates(), "a rule", path)
 
 
-def said(where: CompileContext) -> list[str]:
+def list_said(where: CompileContext) -> list[str]:
     return [mistake.message for mistake in where.mistakes.found]

@@ -13,7 +13,7 @@ from tests.kit.raw import HI as BODY
 from tests.kit.raw import STREAM as STREAMED
 from tests.kit.raw import Raw, RawResponse, post
 from tests.kit.relaying import Relaying
-from tests.kit.upstream import Upstream, chunk, opened, plain, stream
+from tests.kit.upstream import Upstream, chunk, plain, stream, write_response_head
 
 HI, STREAM = post(BODY), post(STREAMED)
 AZURE = "/azure/chat/completions?api-version=2024-05-01-preview"
@@ -24,11 +24,11 @@ EVENTS = HELLO + THERE + DONE
 ANSWER = b'{"id":"chatcmpl-1","choices":[]}'
 HUGE = b'{"filler":"' + b"x" * 20_000_000 + b'"}'
 ECHO = b'{"you sent":"{{authorization}} {{cookie}}"}'
-ENDLESS = opened("content-type: text/event-stream", "transfer-encoding: chunked") + chunk(HELLO)
+ENDLESS = write_response_head("content-type: text/event-stream", "transfer-encoding: chunked") + chunk(HELLO)
 LONGER = chunk(b"data: " + b"y" * 1000)
 
 
-def flushed(coding: str) -> list[bytes]:
+def flush_events(coding: str) -> list[bytes]:
     """The events as a coded stream, flushed after each."""
     if coding == "br":
         packer = brotli.Compressor()
@@ -53,10 +53,14 @@ ENCODE: dict[str, Callable[[bytes], bytes]] = {
 SCRIPTS: dict[str, Any] = {
     "plain": plain(ANSWER),
     "stream": stream(HELLO, THERE, DONE, gap=0.15),
-    "chunked": (opened("transfer-encoding: chunked") + chunk(ANSWER[:9]), 0.1, chunk(ANSWER[9:]) + b"0\r\n\r\n"),
-    "to the close": (opened("connection: close") + ANSWER, "close"),
-    "too short": (opened("content-length: 100") + ANSWER, "close"),
-    "too long": (opened(f"content-length: {len(ANSWER)}") + ANSWER + b" and more", "close"),
+    "chunked": (
+        write_response_head("transfer-encoding: chunked") + chunk(ANSWER[:9]),
+        0.1,
+        chunk(ANSWER[9:]) + b"0\r\n\r\n",
+    ),
+    "to the close": (write_response_head("connection: close") + ANSWER, "close"),
+    "too short": (write_response_head("content-length: 100") + ANSWER, "close"),
+    "too long": (write_response_head(f"content-length: {len(ANSWER)}") + ANSWER + b" and more", "close"),
     "dropped": (ENDLESS, 0.1, "close"),
     "reset": (ENDLESS, 0.1, "reset"),
     "dropped at the end": (*stream(HELLO, DONE, end=False), "close"),
@@ -74,11 +78,11 @@ SCRIPTS: dict[str, Any] = {
     "failing": plain(b"<h1>502</h1>", "content-type: text/html", status="502 Bad Gateway"),
     "no key": plain(b'{"error":{"message":"Incorrect API key provided"}}', status="401 Unauthorized"),
     "elsewhere": plain(b"", "location: http://127.0.0.1:1/", status="307 Temporary Redirect"),
-    "nothing": (opened(status="204 No Content"),),
+    "nothing": (write_response_head(status="204 No Content"),),
     "models": plain(b'{"object":"list","data":[]}'),
-    "head": (opened("content-length: 27"),),
+    "head": (write_response_head("content-length: 27"),),
     "huge": plain(HUGE),
-    "echo": (opened("connection: close") + ECHO, "close"),
+    "echo": (write_response_head("connection: close") + ECHO, "close"),
     "odd heads": plain(
         ANSWER, "Date: Mon, 01 Jan 2001 00:00:00 GMT", "Connection: keep-alive, x-hop", "x-hop: 1",
         "Keep-Alive: timeout=5", "Proxy-Authenticate: Basic", "X-Mockserver-Source: another", "X-Request-Id: Req_1",
@@ -89,7 +93,7 @@ SCRIPTS: dict[str, Any] = {
 for name, encode in ENCODE.items():
     coded = f"content-encoding: {name}"
     SCRIPTS[name] = plain(encode(ANSWER), coded)
-    SCRIPTS[f"{name} stream"] = stream(*flushed(name), gap=0.05, headers=(coded,))
+    SCRIPTS[f"{name} stream"] = stream(*flush_events(name), gap=0.05, headers=(coded,))
 
 
 def base(up: Upstream, script: str) -> str:

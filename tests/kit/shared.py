@@ -92,11 +92,11 @@ def start_redis() -> Iterator[Callable[..., RedisServer]]:
         shutil.rmtree(each.socket.parent)
 
 
-def client_to(server: RedisServer, prefix: str = "mockserver") -> RedisClient:
+def connect_client(server: RedisServer, prefix: str = "mockserver") -> RedisClient:
     return open_client(read_address(f"{server.url}?prefix={prefix}"))
 
 
-def free_ports(count: int) -> list[int]:
+def find_free_ports(count: int) -> list[int]:
     with ExitStack() as stack:
         bound = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [each.getsockname()[1] for each in bound]

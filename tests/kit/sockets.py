@@ -52,7 +52,7 @@ def socket(url: str, path: str = "/v1/responses", key: str = "sk-test", **option
         yield Socket(connection)
 
 
-def text_of(frames: list[Any]) -> str:
+def join_deltas_of(frames: list[Any]) -> str:
     """The text that an answer's deltas add up to."""
     return "".join(frame["delta"] for frame in frames if frame["type"] == "response.output_text.delta")
 

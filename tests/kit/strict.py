@@ -78,13 +78,13 @@ def _check(text: bytes, dialect: str, shape: str, client: TypeAdapter[Any]) -> N
     client.validate_json(text, strict=True)
 
 
-def unknown_keys(value: object, path: str = "") -> Iterator[str]:
+def find_undeclared_keys(value: object, path: str = "") -> Iterator[str]:
     """The paths of the keys that the client's models do not declare."""
     if isinstance(value, list):
         for item in value:
-            yield from unknown_keys(item, f"{path}[]")
+            yield from find_undeclared_keys(item, f"{path}[]")
     elif isinstance(value, BaseModel):
         front = f"{path}." if path else ""
         yield from (front + key for key in value.model_extra or ())
         for name in type(value).model_fields:
-            yield from unknown_keys(getattr(value, name), front + name)
+            yield from find_undeclared_keys(getattr(value, name), front + name)

@@ -23,7 +23,7 @@ _DELTAS = {"text": ("text_delta", "citations_delta"), "thinking": ("thinking_del
 def check_message(body: bytes) -> Json:
     """Return the message; raises unless it is one by the schema and the client's types, or a whole stream of one."""
     if body.startswith(b"event: "):
-        return accumulated(body)
+        return accumulate_message(body)
     found = json.loads(body)
     has_shape(found, "anthropic", "message")
     _MESSAGE.validate_json(body)
@@ -51,7 +51,7 @@ def events(stream: bytes, kind: Any = RawMessageStreamEvent) -> Iterator[Json]:
         yield found
 
 
-def accumulated(stream: bytes) -> Json:
+def accumulate_message(stream: bytes) -> Json:
     """The message that a whole stream adds up to, by what the provider documents of the order of its events."""
     started, *rest = (event for event in events(stream) if event["type"] != "ping")
     assert started["type"] == "message_start"
@@ -72,7 +72,7 @@ def accumulated(stream: bytes) -> Json:
                 opened = False
                 if text:
                     assert blocks[-1]["input"] == {}
-                    blocks[-1]["input"] = _parsed(text)
+                    blocks[-1]["input"] = _parse_input(text)
             case "content_block_delta":
                 text += _add(blocks[-1], event["delta"])
     assert not opened
@@ -97,7 +97,7 @@ def _add(block: Json, delta: Json) -> str:
     return ""
 
 
-def _parsed(text: str) -> Json:
+def _parse_input(text: str) -> Json:
     return from_json(text, allow_partial=True)  # as the client reads what was cut
 
 

@@ -16,7 +16,7 @@ from pydantic import Field, TypeAdapter
 from tzafon.types import ResponseComputerToolCall, ResponseFunctionToolCall, ResponseOutputMessage
 from tzafon.types.response_create_response import ResponseCreateResponse
 
-from tests.kit.strict import unknown_keys
+from tests.kit.strict import find_undeclared_keys
 
 _RESPONSE = TypeAdapter(Response)
 _EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[ResponseStreamEvent, Field(discriminator="type")])
@@ -34,7 +34,7 @@ _KNOWN = frozenset({"name", *_RESPONSE_KEYS, *(f"response.{key}" for key in _RES
 def check_response(body: bytes) -> Response:
     """The Response by the openai client's types; raises unless it is one to the letter."""
     found = _RESPONSE.validate_json(body, strict=True)
-    _nothing_unknown(found, body)
+    _check_known(found, body)
     return found
 
 
@@ -45,11 +45,11 @@ def check_event(data: bytes) -> Any:
         assert (set(event), set(error)) == ({"type", "sequence_number"}, {"type", "code", "message", "param"})
         data = json.dumps({**error, **event}).encode()
     found = _EVENT.validate_json(data, strict=True)
-    _nothing_unknown(found, data)
+    _check_known(found, data)
     return found
 
 
-def typed_frames(stream: bytes) -> list[bytes]:
+def list_typed_frames(stream: bytes) -> list[bytes]:
     """The data of each frame. Raises unless the framing is exact and each frame is named by its event's type."""
     *pieces, rest = stream.split(b"\n\n")
     assert rest == b"", "the last frame has no end"
@@ -69,7 +69,7 @@ def check_tzafon(body: bytes) -> None:
     assert found.status is not None
 
 
-def accumulated(events: list[Any]) -> ParsedResponse[None] | None:
+def accumulate_response(events: list[Any]) -> ParsedResponse[None] | None:
     """What the client's helper makes of a whole stream: the final response, or None where none was completed."""
     state: ResponseStreamState[None] = ResponseStreamState(input_tools=omit, text_format=omit)
     for event in events:
@@ -77,6 +77,6 @@ def accumulated(events: list[Any]) -> ParsedResponse[None] | None:
     return state._completed_response
 
 
-def _nothing_unknown(found: Any, text: bytes) -> None:
-    unknown = set(unknown_keys(found)) - _KNOWN
+def _check_known(found: Any, text: bytes) -> None:
+    unknown = set(find_undeclared_keys(found)) - _KNOWN
     assert not unknown, f"keys that nobody documents or sends: {sorted(unknown)} in {text!r}"

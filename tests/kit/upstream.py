@@ -98,7 +98,7 @@ def upstream(scripts: Mapping[str, Script], *shown: Path) -> Iterator[Upstream]:
     )
     assert process.stdin
     assert process.stdout
-    written = {_segment(name): [_written(step) for step in script] for name, script in scripts.items()}
+    written = {_segment(name): [_write_scripted(step) for step in script] for name, script in scripts.items()}
     lines = Lines(process.stdout)
     try:
         with process.stdin as pipe:
@@ -126,7 +126,7 @@ def stream(*events: bytes, gap: float = 0.0, headers: Sequence[str] = (), end: b
     return (*steps, b"0\r\n\r\n") if end else tuple(steps)
 
 
-def opened(*headers: str, status: str = "200 OK") -> bytes:
+def write_response_head(*headers: str, status: str = "200 OK") -> bytes:
     """A head, to which a script adds what it likes."""
     return _head(status, headers)
 
@@ -145,7 +145,7 @@ def _segment(script: str) -> str:
     return script.replace(" ", "-")
 
 
-def _written(step: bytes | float | str) -> Any:
+def _write_scripted(step: bytes | float | str) -> Any:
     return {"send": b64encode(step).decode()} if isinstance(step, bytes) else step
 
 
@@ -175,7 +175,7 @@ class _Server:
             while open_ and (asked := await _request(reader)) is not None:
                 _report(what="asked", connection=number, **asked)
                 playing = asyncio.create_task(self._play(asked, writer))
-                watching = asyncio.create_task(_gone(reader))
+                watching = asyncio.create_task(_wait_until_gone(reader))
                 await asyncio.wait((playing, watching), return_when=asyncio.FIRST_COMPLETED)
                 watching.cancel()
                 await asyncio.wait((watching,))
@@ -233,7 +233,7 @@ async def _request(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     return {"script": script, "method": method, "target": f"/{rest}", "headers": headers, "body": shown}
 
 
-async def _gone(reader: asyncio.StreamReader) -> None:
+async def _wait_until_gone(reader: asyncio.StreamReader) -> None:
     """Return once the other side has closed; nothing else may come amid a script."""
     assert not await reader.read(1)
 

@@ -14,7 +14,7 @@ from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model import GENERATORS
-from tests.kit.calls import in_options
+from tests.kit.calls import pack_options
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 HI, TEA = (Message("user", "Hi there"),), (Message("user", "Tell me about green tea"),)
@@ -23,7 +23,7 @@ TOOLS = (Tool("look", parameters=WEATHER), Tool("stop"), Tool("shell", kind="cus
 
 def call(*, messages: tuple[Message, ...] = HI, **more: Any) -> Call:
     http = HttpRequest("POST", "/v1/chat/completions")
-    return Call("openai", "chat", "m", http, meaning=0, messages=messages, tools=TOOLS, **in_options(more))
+    return Call("openai", "chat", "m", http, meaning=0, messages=messages, tools=TOOLS, **pack_options(more))
 
 
 def made(kind: str, options: Mapping[str, Json] | None = None, seed: int = 0, **more: Any) -> DraftChoice:
@@ -69,7 +69,7 @@ def test_the_stream_decides(kind: str) -> None:
 
 def replied(text: str, *more: Message, **asked: Any) -> str:
     http = HttpRequest("POST", "/v1/chat/completions")
-    said = Call("openai", "chat", "m", http, meaning=0, messages=(Message("user", text), *more), **in_options(asked))
+    said = Call("openai", "chat", "m", http, meaning=0, messages=(Message("user", text), *more), **pack_options(asked))
     (part,) = GENERATORS["auto"](said, Seed(1), {}).parts
     assert isinstance(part, Text)
     return part.text

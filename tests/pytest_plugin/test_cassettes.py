@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver.testing import MockServer
-from tests.kit.nested import ini, ran
+from tests.kit.nested import ini, run_test_file
 
 pytest_plugins = ["pytester"]
 
@@ -55,7 +55,7 @@ def names(pytester: pytest.Pytester, folder: str) -> list[str]:
 def test_a_test_is_recorded_once_and_played_from_then_on(
     pytester: pytest.Pytester, provider: MockServer, upstream: str
 ) -> None:
-    ran(pytester, TESTS, "--mockserver-record=once", upstream).assert_outcomes(passed=5)
+    run_test_file(pytester, TESTS, "--mockserver-record=once", upstream).assert_outcomes(passed=5)
     assert len(provider.calls) == 6
     assert provider.calls[0].headers["authorization"] == "Bearer sk-real-0123456789abcdefghij"
     found = names(pytester, "cassettes")
@@ -68,51 +68,53 @@ def test_a_test_is_recorded_once_and_played_from_then_on(
     ]
     assert len({name.lower() for name in found}) == 5
     for options in (), ("--mockserver-record=once", upstream), ("--mockserver-record=none",):
-        result = ran(pytester, TESTS, *options)
+        result = run_test_file(pytester, TESTS, *options)
         result.assert_outcomes(passed=5)
         assert "not played" not in result.stdout.str()
     assert len(provider.calls) == 6
 
 
 def test_what_was_imported_from_pytest_recording_is_found(pytester: pytest.Pytester, upstream: str) -> None:
-    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "evening").assert_outcomes(passed=1)
+    run_test_file(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "evening").assert_outcomes(passed=1)
     recorded = next(pytester.path.glob("cassettes/test_it/*evening*.yaml"))
     recorded.rename(recorded.with_name("TestGreeting.test_greets[good-evening].yaml"))
-    ran(pytester, TESTS, "-k", "evening").assert_outcomes(passed=1)
+    run_test_file(pytester, TESTS, "-k", "evening").assert_outcomes(passed=1)
 
 
 def test_what_is_asked_anew(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
-    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
+    run_test_file(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
     other = TESTS.replace('"two"', '"three"').replace("two to", "three to")
-    result = ran(pytester, other, "-k", "twice")
+    result = run_test_file(pytester, other, "-k", "twice")
     result.assert_outcomes(failed=1)
     assert "this request" in result.stdout.str()
     result.stdout.fnmatch_lines(["E * to record it, set --mockserver-record=new_episodes*"])
     assert "set --record" not in result.stdout.str()
-    ran(pytester, other, "--mockserver-record=new_episodes", upstream, "-k", "twice").assert_outcomes(passed=1)
+    run_test_file(pytester, other, "--mockserver-record=new_episodes", upstream, "-k", "twice").assert_outcomes(
+        passed=1
+    )
     assert len(provider.calls) == 3
-    ran(pytester, other, "--mockserver-record=all", upstream, "-k", "twice").assert_outcomes(passed=1)
+    run_test_file(pytester, other, "--mockserver-record=all", upstream, "-k", "twice").assert_outcomes(passed=1)
     assert len(provider.calls) == 5
 
 
 def test_the_cassette_of_a_renamed_parameter_is_named(pytester: pytest.Pytester, upstream: str) -> None:
-    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "hello").assert_outcomes(passed=1)
-    result = ran(pytester, TESTS.replace("hello", "hi"), "-k", "greets and hi")
+    run_test_file(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "hello").assert_outcomes(passed=1)
+    result = run_test_file(pytester, TESTS.replace("hello", "hi"), "-k", "greets and hi")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([
         "no cassette cassettes/test_it/TestGreeting.test_greets[[]hi].yaml;"
         " there is TestGreeting.test_greets[[]hello].yaml",
         "  rename one, or record with --mockserver-record=once and --mockserver-upstream=DIALECT=URL",
     ])  # fmt: skip
-    assert "no cassette" not in ran(pytester, TESTS, "-k", "twice").stdout.str()
+    assert "no cassette" not in run_test_file(pytester, TESTS, "-k", "twice").stdout.str()
 
 
 def test_a_cassette_that_may_be_meant_is_named(pytester: pytest.Pytester, upstream: str) -> None:
-    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
+    run_test_file(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
     for name in ("a", "twice"):  # as recordings of vcrpy are named
         shutil.copy(next(pytester.path.glob("cassettes/*/test_twice*.yaml")), f"cassettes/{name}.yaml")
     shutil.rmtree("cassettes/test_it")
-    result = ran(pytester, TESTS, "-k", "twice")
+    result = run_test_file(pytester, TESTS, "-k", "twice")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([
         "no cassette cassettes/test_it/*.yaml; there is a.yaml, twice.yaml",
@@ -121,18 +123,18 @@ def test_a_cassette_that_may_be_meant_is_named(pytester: pytest.Pytester, upstre
 
 
 def test_episodes_that_were_not_played(pytester: pytest.Pytester, upstream: str) -> None:
-    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
+    run_test_file(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
     fewer = TESTS.replace('    assert greet("one") == "one to you!"\n', "")
     told = "cassettes/test_it/test_twice.yaml: 1 of 2 episodes not played: #1"
-    result = ran(pytester, fewer, "-k", "twice")
+    result = run_test_file(pytester, fewer, "-k", "twice")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([f"mockserver: {told}"])
     ini(pytester, mockserver_unplayed="fail")
-    result = ran(pytester, fewer, "-k", "twice")
+    result = run_test_file(pytester, fewer, "-k", "twice")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"FAILED *test_twice - Failed: {told[:20]}*"])
     ini(pytester, mockserver_unplayed="ignore")
-    result = ran(pytester, fewer, "-k", "twice")
+    result = run_test_file(pytester, fewer, "-k", "twice")
     result.assert_outcomes(passed=1)
     assert "not played" not in result.stdout.str()
 
@@ -151,15 +153,17 @@ def test_none(mockserver):
     mockserver.on().reply("mine")
     assert greet() == "mine"
 """
-    recorded = ran(pytester, tests, "--mockserver-record=once", upstream)
+    recorded = run_test_file(pytester, tests, "--mockserver-record=once", upstream)
     recorded.assert_outcomes(passed=4)
     assert names(pytester, "cassettes") == ["shared/all.yaml"]
     assert "not played" not in recorded.stdout.str()
-    result = ran(pytester, tests)
+    result = run_test_file(pytester, tests)
     result.assert_outcomes(passed=4)
     assert "not played" not in result.stdout.str()
     fewer = tests.replace('"two", ', "")
-    ran(pytester, fewer).stdout.fnmatch_lines(["mockserver: cassettes/shared/all.yaml: 1 of 3 episodes not played: #2"])
+    run_test_file(pytester, fewer).stdout.fnmatch_lines(
+        ["mockserver: cassettes/shared/all.yaml: 1 of 3 episodes not played: #2"]
+    )
 
 
 def test_tests_that_stand_below_the_root(
@@ -174,13 +178,13 @@ def test_shared(mockserver):
     assert greet("one") == "one to you!"
 """
     files = {"tests/unit/test_deep.py": tests}
-    ran(pytester, "", upstream, files=files).assert_outcomes(passed=1)
+    run_test_file(pytester, "", upstream, files=files).assert_outcomes(passed=1)
     assert names(pytester, "tests") == ["unit/cassettes/shared.yaml"]
-    ran(pytester, "", files=files).assert_outcomes(passed=1)
+    run_test_file(pytester, "", files=files).assert_outcomes(passed=1)
     monkeypatch.setenv("CI", "1")
-    ran(pytester, "", files=files).assert_outcomes(passed=1)
+    run_test_file(pytester, "", files=files).assert_outcomes(passed=1)
     (pytester.path / "tests/unit/cassettes/shared.yaml").unlink()
-    told = ran(pytester, "", files=files).stdout.str()
+    told = run_test_file(pytester, "", files=files).stdout.str()
     assert f'there is no cassette "shared" in {pytester.path}/tests/unit/cassettes' in told
 
 
@@ -204,7 +208,7 @@ def test_careful(mockserver):
         (upstream, f"401: the upstream rejected the API key*{kept}"),
         (nowhere, "127.0.0.1:9, refuses connections"),
     ):
-        result = ran(pytester, tests, "--mockserver-record=once", there, "-W", "default")
+        result = run_test_file(pytester, tests, "--mockserver-record=once", there, "-W", "default")
         result.assert_outcomes(passed=1, failed=1, warnings=1)
         result.stdout.fnmatch_lines(["- mockserver -".center(80, "-"), f"an answer was not recorded, call 1: *{why}*"])
         result.stdout.fnmatch_lines([f"*MockServerWarning: an answer was not recorded, call 1: chat*: *{why}*"])

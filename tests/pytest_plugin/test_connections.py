@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kit.nested import ini, ran
+from tests.kit.nested import ini, run_test_file
 
 pytest_plugins = ["pytester"]
 
@@ -72,7 +72,7 @@ def test_takes_it_for_something_else(mockserver):
         ask()
     assert 0
 """
-    result = ran(pytester, tests, files=FILES)
+    result = run_test_file(pytester, tests, files=FILES)
     result.assert_outcomes(failed=4, errors=1)
     told = [
         "stopped a connection to api.openai.com:443 at early.py:7",
@@ -90,19 +90,19 @@ def test_takes_it_for_something_else(mockserver):
     assert "_client.py" not in result.stdout.str()  # no frames of libraries
     ini(pytester, mockserver_env="session")
     again = f"{TESTS}\ndef test_asks(mockserver):\n    mockserver.on().reply('Hi!')\n    assert ask() == 'Hi!'"
-    ran(pytester, again, files=FILES).assert_outcomes(passed=1)
+    run_test_file(pytester, again, files=FILES).assert_outcomes(passed=1)
 
 
 def test_a_client_without_a_key_at_import(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     tests = "from openai import OpenAI\nclient = OpenAI()\ndef test_it(mockserver): ..."
-    result = ran(pytester, tests)
+    result = run_test_file(pytester, tests)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         ["*- mockserver -*", "if a client was created while a module was imported, * = session"]
     )
     ini(pytester, mockserver_env="session")
-    ran(pytester, tests).assert_outcomes(passed=1)
+    run_test_file(pytester, tests).assert_outcomes(passed=1)
 
 
 def test_where_no_server_is_used(pytester: pytest.Pytester) -> None:
@@ -128,7 +128,7 @@ def test_after():
     with pytest.raises(openai.APIConnectionError):
         ask(openai.OpenAI(api_key="x", base_url="https://api.openai.com/v1", max_retries=0))
 """
-    ran(pytester, tests, files=FILES).assert_outcomes(passed=3)
+    run_test_file(pytester, tests, files=FILES).assert_outcomes(passed=3)
 
 
 def test_hosts_that_are_let_through(pytester: pytest.Pytester) -> None:
@@ -138,15 +138,15 @@ def test_goes_out(mockserver):
     with pytest.raises(openai.APIConnectionError):
         ask()
 """
-    ran(pytester, marked, files=FILES).assert_outcomes(passed=1)
+    run_test_file(pytester, marked, files=FILES).assert_outcomes(passed=1)
     plain = marked.replace('@pytest.mark.mockserver(allow_hosts=["*.openai.com"])', "")
-    ran(pytester, plain, files=FILES).assert_outcomes(failed=1)
-    ran(pytester, plain, "--mockserver-allow-hosts=api.openai.com", files=FILES).assert_outcomes(passed=1)
+    run_test_file(pytester, plain, files=FILES).assert_outcomes(failed=1)
+    run_test_file(pytester, plain, "--mockserver-allow-hosts=api.openai.com", files=FILES).assert_outcomes(passed=1)
     ini(pytester, mockserver_allow_hosts="api.fireworks.ai api.openai.com")
-    ran(pytester, plain, files=FILES).assert_outcomes(passed=1)
+    run_test_file(pytester, plain, files=FILES).assert_outcomes(passed=1)
     other = marked.replace("*.openai.com", "api.fireworks.ai")  # the mark wins
-    ran(pytester, other, files=FILES).assert_outcomes(failed=1)
-    wrong = ran(pytester, marked.replace("*.openai.com", "https://api.openai.com/v1"), files=FILES)
+    run_test_file(pytester, other, files=FILES).assert_outcomes(failed=1)
+    wrong = run_test_file(pytester, marked.replace("*.openai.com", "https://api.openai.com/v1"), files=FILES)
     wrong.assert_outcomes(errors=1)
     wrong.stdout.fnmatch_lines(["test_it.py:*: allow_hosts takes hosts, such as *"])
 
@@ -171,6 +171,6 @@ def test_mocked(mockserver):
         ask()
     mockserver.reset()
 """
-    result = ran(pytester, tests, files=FILES)
+    result = run_test_file(pytester, tests, files=FILES)
     result.assert_outcomes(failed=1, passed=2)
     result.stdout.fnmatch_lines(["*stopped a connection to api.openai.com:443 at early.py:7"])

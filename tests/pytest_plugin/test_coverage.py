@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.kit.nested import inside
+from tests.kit.nested import run_inside
 
 pytest_plugins = ["pytester"]
 
@@ -63,7 +63,7 @@ def run(pytester: pytest.Pytester, monkeypatch):
     pytester.makefile(".yaml", rules=RULES)
     pytester.makepyfile(test_app=TESTS)
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
-    return partial(inside, pytester)
+    return partial(run_inside, pytester)
 
 
 @pytest.mark.parametrize("unused", ["ignore", "warn", "fail"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit import apps
-from tests.kit.nested import ini, inside
+from tests.kit.nested import ini, run_inside
 
 pytest_plugins = ["pytester"]
 APP = Path(apps.__file__).read_text()
@@ -20,7 +20,7 @@ def app(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def run(app: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
     app.makepyfile(test_app=f"import pytest, app, asyncio\n\n{test}\n")
-    return inside(app, *options)
+    return run_inside(app, *options)
 
 
 def matrix(result: pytest.RunResult) -> list[str]:

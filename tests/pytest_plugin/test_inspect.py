@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.kit.nested import APP, LIGHT, ini, ran
+from tests.kit.nested import APP, LIGHT, ini, run_test_file
 
 pytest_plugins = ["pytester"]
 
@@ -80,7 +80,7 @@ def test_the_server_of_the_first_failed_test_waits(tmp_path: Path) -> None:
 
 def test_it_needs_one_process(pytester: pytest.Pytester) -> None:
     ini(pytester)
-    result = ran(pytester, "def test_a(): pass", "--mockserver-inspect", "-n", "2")
+    result = run_test_file(pytester, "def test_a(): pass", "--mockserver-inspect", "-n", "2")
     result.stderr.fnmatch_lines(["*--mockserver-inspect waits for you, which workers cannot; run without -n"])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kit.nested import BROKEN, RULES, ini, ran
+from tests.kit.nested import BROKEN, RULES, ini, run_test_file
 
 pytest_plugins = ["pytester"]
 
@@ -32,7 +32,7 @@ def test_unmatched():
 def test_unmarked():
     assert "MOCKSERVER_URL" not in os.environ
 """
-    result = ran(pytester, tests, files={"rules.yaml": RULES})
+    result = run_test_file(pytester, tests, files={"rules.yaml": RULES})
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(["no rule answered *"])
 
@@ -75,7 +75,7 @@ def written(request):
 def test_that_requests_it_after_what_it_needs(written, mockserver):
     assert greet("hello") == "made before"
 """
-    ran(pytester, tests).assert_outcomes(passed=9)
+    run_test_file(pytester, tests).assert_outcomes(passed=9)
 
 
 MARKS = [
@@ -128,7 +128,7 @@ def test_parameter(mockserver, seed):
     ini(pytester, mockserver_unmatched="generate", mockserver_seed="5")
     files = {"rules.yaml": RULES, "sub/here.yaml": RULES.replace("filed", "here"), "sub/conftest.py": ""}
     files |= {"sub/test_marks.py": tests}
-    ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=5)
+    run_test_file(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=5)
 
 
 def test_a_mistake_fails_its_tests_and_no_other(pytester: pytest.Pytester) -> None:
@@ -152,7 +152,7 @@ def test_broken_cassette(mockserver): ...
 def test_good(mockserver): ...
 """
     files = {"broken.yaml": BROKEN, "cassettes/test_it/test_broken_cassette.yaml": "a: ["}
-    result = ran(pytester, tests, files=files)
+    result = run_test_file(pytester, tests, files=files)
     result.assert_outcomes(errors=2 + 3 * len(MARKS), passed=1)
     own = "test_it.py:8: @pytest.mark.mockserver is not for a MockServerTestCase: configure its server with *"
     cassette = "cassettes/test_it/test_broken_cassette.yaml:1:5: *"
@@ -164,7 +164,7 @@ def test_good(mockserver): ...
         result.stdout.fnmatch_lines([f"* ERROR at setup of test_{number}[[]2[]] *", place + told.replace("[", "[[]")])
     assert "Traceback" not in result.stdout.str()
     assert "plugin" not in result.stdout.str().partition("= ERRORS =")[2]  # no line of ours
-    listed = ran(pytester, tests, "--collect-only", files=files)
+    listed = run_test_file(pytester, tests, "--collect-only", files=files)
     listed.assert_outcomes(errors=2 + len(MARKS))
     listed.stdout.fnmatch_lines(["*<Function test_good>"])
     listed.stdout.fnmatch_lines([f"*{cassette}"])
@@ -193,7 +193,7 @@ def test_agent(mockserver, turns):
     except BadRequestError:
         assert turns == 4
 """
-    result = ran(pytester, tests)
+    result = run_test_file(pytester, tests)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [

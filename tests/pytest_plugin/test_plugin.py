@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kit.nested import APP, BROKEN, RULES, ini, ran
+from tests.kit.nested import APP, BROKEN, RULES, ini, run_test_file
 
 pytest_plugins = ["pytester"]
 
@@ -32,7 +32,7 @@ def test_two(mockserver, mockserver_session):
 def test_three():
     assert before == {name: os.environ.get(name) for name in before}
 """
-    ran(pytester, tests).assert_outcomes(passed=3)
+    run_test_file(pytester, tests).assert_outcomes(passed=3)
 
 
 @pytest.mark.parametrize("listed", [{}, {"NO_PROXY": "*"}, {"no_proxy": "*"}, {"NO_PROXY": "corp.test"}])
@@ -60,7 +60,7 @@ def test_a_client_without_its_environment(mockserver_session):
 def test_a_list_of_all_hosts_stays(mockserver):
     assert bool(urllib.request.proxy_bypass("corp.example")) is ALL
 """
-    ran(pytester, tests.replace("ALL", str("*" in listed.values()))).assert_outcomes(passed=3)
+    run_test_file(pytester, tests.replace("ALL", str("*" in listed.values()))).assert_outcomes(passed=3)
 
 
 def test_a_test_fails_for_the_problems_of_its_server(pytester: pytest.Pytester) -> None:
@@ -88,10 +88,10 @@ def test_skips(mockserver):
     mockserver.on().reply("x").times(1)
     pytest.skip("later")
 """
-    result = ran(pytester, tests, "-q")
+    result = run_test_file(pytester, tests, "-q")
     result.assert_outcomes(failed=2, passed=1, xfailed=1, skipped=1)
     assert "- mockserver -" not in result.stdout.str()  # it has been told
-    brief = ran(pytester, tests, "--tb=line").stdout
+    brief = run_test_file(pytester, tests, "--tb=line").stdout
     brief.fnmatch_lines(["test_it.py:5: Failed: no rule answered *"])  # where the test begins
     result.stdout.fnmatch_lines(
         [
@@ -147,7 +147,7 @@ def test_endpoint(mockserver):
     import httpx
     httpx.post(f"{mockserver.base_url('anthropic')}/v1/skills").raise_for_status()
 """
-    result = ran(pytester, tests, "--tb=short")
+    result = run_test_file(pytester, tests, "--tb=short")
     result.assert_outcomes(failed=9, errors=1)
     told = result.stdout.str()
     assert "options.py" not in told
@@ -187,18 +187,18 @@ def test_all(mockserver):
     files = {"one.yaml": RULES, "a b.yaml": RULES.replace("filed", "spaced"), "sub/two.yaml": RULES.replace("f", "f2")}
     upstream = "openai=https://a.example/v1\n  azure=https://b.example"
     ini(pytester, mockserver_seed="3", mockserver_rules="one.yaml 'a b.yaml'", mockserver_upstream=upstream)
-    told = ran(pytester, tests, "-s", files=files).stdout.str()
+    told = run_test_file(pytester, tests, "-s", files=files).stdout.str()
     both = "{'openai': 'https://a.example/v1', 'azure': 'https://b.example'}"
     assert f"3 openai {both} ['filed', 'spaced'] |" in told
     given = ["--mockserver-rules=sub/two.yaml", "--mockserver-seed=0", "--mockserver-dialect=azure"]
     given.append("--mockserver-upstream=tzafon=http://c.example")
-    told = ran(pytester, tests, "-s", *given).stdout.str()
+    told = run_test_file(pytester, tests, "-s", *given).stdout.str()
     assert "0 azure {'tzafon': 'http://c.example'} ['f2iled'] |" in told
 
 
 def test_mistakes_of_the_ini_file(pytester: pytest.Pytester) -> None:
     ini(pytester, mockserver_unplayed="warm")
-    result = ran(pytester, "def test_a(): pass")
+    result = run_test_file(pytester, "def test_a(): pass")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = "mockserver_unplayed must be one of warn, fail, ignore, not 'warm'"
     assert told in result.stderr.str() + result.stdout.str()
@@ -218,7 +218,7 @@ def test_c(mockserver_session): pass
 @pytest.mark.mockserver(rules="rules.yaml")
 def test_d(): assert greet() == "from the file"
 """
-    result = ran(pytester, tests, files={"broken.yaml": BROKEN, "rules.yaml": RULES})
+    result = run_test_file(pytester, tests, files={"broken.yaml": BROKEN, "rules.yaml": RULES})
     result.assert_outcomes(passed=2, errors=2)
     assert sum(line.startswith("broken.yaml:2:12: ") for line in result.outlines) == 2
 
@@ -237,7 +237,7 @@ def test_changes(request, first):
 def test_finds_it_as_it_was():
     assert os.environ["OPENAI_BASE_URL"] == "https://api.example/v1"
 """
-    ran(pytester, tests).assert_outcomes(passed=3)
+    run_test_file(pytester, tests).assert_outcomes(passed=3)
 
 
 def test_recording_is_refused_under_ci(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,15 +249,17 @@ import pytest
 def test_marked(mockserver):
     print(mockserver.local.live.settings.record, mockserver.local.live.settings.cassette, "|")
 """
-    result = ran(pytester, tests, "--mockserver-record=once")
+    result = run_test_file(pytester, tests, "--mockserver-record=once")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     refused = "recording is disabled under CI (the variable CI is set); pass --mockserver-record-in-ci to allow it"
     assert refused in result.stderr.str() + result.stdout.str()
     ini(pytester, mockserver_record="once")
-    ran(pytester, tests, "-s").stdout.fnmatch_lines(["*none None |*"])
-    ran(pytester, tests, "-s", "--mockserver-record-in-ci").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
+    run_test_file(pytester, tests, "-s").stdout.fnmatch_lines(["*none None |*"])
+    run_test_file(pytester, tests, "-s", "--mockserver-record-in-ci").stdout.fnmatch_lines(
+        ["*all test_it/test_marked |*"]
+    )
     monkeypatch.setenv("CI", "false")
-    ran(pytester, tests, "-s").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
+    run_test_file(pytester, tests, "-s").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
 
 
 LINTED = """
@@ -296,16 +298,16 @@ REMARK = 'the answer calls "get_wether", a tool that the request does not offer;
 
 def test_answers_that_no_model_could_give(pytester: pytest.Pytester) -> None:
     ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
-    result = ran(pytester, LINTED)
+    result = run_test_file(pytester, LINTED)
     result.assert_outcomes(passed=2, failed=2, warnings=1)
     result.stdout.fnmatch_lines(
         [f"test_it.py:19: {REMARK}", "  call 1: * and 1 more call", '  if this is intended, set lint="off"']
     )
     result.stdout.fnmatch_lines(["*- mockserver -*", f"test_it.py:29: {REMARK}"])
     result.stdout.fnmatch_lines([f"*MockServerWarning: test_it.py:13: {REMARK}"])
-    ran(pytester, LINTED, "--mockserver-lint=error").assert_outcomes(passed=1, failed=3)
+    run_test_file(pytester, LINTED, "--mockserver-lint=error").assert_outcomes(passed=1, failed=3)
     ini(pytester, mockserver_lint="off")
-    result = ran(pytester, LINTED, "-k", "warn or failure")
+    result = run_test_file(pytester, LINTED, "-k", "warn or failure")
     result.assert_outcomes(failed=2, deselected=2)
     assert REMARK not in result.stdout.str()
 
@@ -350,14 +352,14 @@ HISTORY = (
 
 def test_histories_that_the_live_provider_would_refuse(pytester: pytest.Pytester) -> None:
     ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
-    result = ran(pytester, CHANGED)
+    result = run_test_file(pytester, CHANGED)
     result.assert_outcomes(passed=4, failed=1, warnings=2)
     told = [HISTORY, "  call 1: * and 1 more call", '  if this is intended, set replay="off"']
     result.stdout.fnmatch_lines(["*- mockserver -*", *told])
     result.stdout.fnmatch_lines([f"*MockServerWarning: {HISTORY}", "*call 1: * and 1 more call"])
-    ran(pytester, CHANGED, "-k", "warn", "--mockserver-replay=error").assert_outcomes(failed=1, deselected=4)
+    run_test_file(pytester, CHANGED, "-k", "warn", "--mockserver-replay=error").assert_outcomes(failed=1, deselected=4)
     ini(pytester, mockserver_replay="off")
-    assert "live provider" not in ran(pytester, CHANGED, "-k", "lint or failure").stdout.str()
+    assert "live provider" not in run_test_file(pytester, CHANGED, "-k", "lint or failure").stdout.str()
 
 
 def test_a_rule_without_conditions_before_others(pytester: pytest.Pytester) -> None:
@@ -383,7 +385,7 @@ def test_fails(mockserver):
     assert greet("hello") == "Hello!"
 """
     ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
-    result = ran(pytester, tests)
+    result = run_test_file(pytester, tests)
     result.assert_outcomes(passed=3, failed=1, warnings=1)
     result.stdout.fnmatch_lines(
         ["*- mockserver -*", "test_it.py:19: this rule has no conditions, so test_it.py:20 never answers"]
@@ -436,7 +438,7 @@ def test_a_file_of_which_one_rule_answers_once(mockserver):
 """
     )
     ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
-    result = ran(pytester, tests)
+    result = run_test_file(pytester, tests)
     result.assert_outcomes(passed=4, warnings=2)
     why = 'this rule misses the result of "look_up": the earlier rule (test_it.py:*) calls it, and still matches*'
     result.stdout.fnmatch_lines([f"*MockServerWarning: test_it.py:*: {why}"])

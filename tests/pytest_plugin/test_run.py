@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kit.nested import BROKEN, ini, ran
+from tests.kit.nested import BROKEN, ini, run_test_file
 
 pytest_plugins = ["pytester"]
 
@@ -10,13 +10,13 @@ pytest_plugins = ["pytester"]
 def test_mistakes_of_a_rules_file(pytester: pytest.Pytester) -> None:
     ini(pytester, mockserver_rules="broken.yaml")
     tests = "def test_a(mockserver): pass\ndef test_b(mockserver): pass\ndef test_c(): pass"
-    result = ran(pytester, tests, files={"broken.yaml": BROKEN})
+    result = run_test_file(pytester, tests, files={"broken.yaml": BROKEN})
     told = result.stdout.str()
     assert len([line for line in result.outlines if line.startswith("broken.yaml:2:12: ")]) == 2
     result.assert_outcomes(errors=2, passed=1)
     assert "Traceback" not in told + result.stderr.str()
-    ran(pytester, "def test_c(): pass").assert_outcomes(passed=1)
-    listed = ran(pytester, tests, "--collect-only", "-q")
+    run_test_file(pytester, "def test_c(): pass").assert_outcomes(passed=1)
+    listed = run_test_file(pytester, tests, "--collect-only", "-q")
     assert sum(line.startswith("broken.yaml:2:12: ") for line in listed.outlines) == 1
     listed.stdout.fnmatch_lines(["test_it.py::test_a", "test_it.py::test_b", "test_it.py::test_c"])
     listed.stdout.fnmatch_lines(["required by test_it.py::test_a and 1 more"])
@@ -34,7 +34,7 @@ def guarded():
         patch.setattr(socket.socket, "bind", bind)
         yield
 """
-    result = ran(pytester, "def test_a(mockserver): pass\ndef test_b(): pass", files={"conftest.py": guard})
+    result = run_test_file(pytester, "def test_a(mockserver): pass\ndef test_b(): pass", files={"conftest.py": guard})
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines(["cannot listen on 127.0.0.1:0: sockets are not allowed here"])
     assert "Traceback" not in result.stdout.str()
@@ -69,10 +69,10 @@ def test_closes(mockserver):
     client.close()
 """
     said = 'MockServerWarning: the test left an answer open, call 1: chat gpt-4o "hello" -> rule test_it.py:6: *'
-    result = ran(pytester, tests, "-W", "always")
+    result = run_test_file(pytester, tests, "-W", "always")
     result.assert_outcomes(passed=2, failed=1, warnings=1)
     result.stdout.fnmatch_lines(["test_it.py::test_leaves", f"*{said}"])
-    result = ran(pytester, tests, "-W", "error::mockserver.testing.MockServerWarning")
+    result = run_test_file(pytester, tests, "-W", "error::mockserver.testing.MockServerWarning")
     result.assert_outcomes(passed=2, failed=1, errors=1)
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_leaves*", f"E *{said}"])
 
@@ -109,7 +109,7 @@ def test_is_gone(mockserver):
         greet("here")
 """
     files = {"test_other.py": f"from app import greet\n{other}"}
-    ran(pytester, tests, files=files).assert_outcomes(passed=5)
+    run_test_file(pytester, tests, files=files).assert_outcomes(passed=5)
 
 
 def test_a_server_of_the_users_own(pytester: pytest.Pytester) -> None:
@@ -142,7 +142,7 @@ def test_unmet(mockserver):
 """
     rules = "rules: [{when: {last_user: file}, then: {text: From the file.}}]"
     files = {"conftest.py": conftest, "rules/own.yaml": rules}
-    ran(pytester, tests, files=files).assert_outcomes(passed=2, failed=1)
+    run_test_file(pytester, tests, files=files).assert_outcomes(passed=2, failed=1)
 
 
 LEAKY = """
@@ -170,7 +170,9 @@ def test_no_report_of_a_failure_shows_keys(pytester: pytest.Pytester, monkeypatc
     keys = {"GITHUB_TOKEN": "ghp-Q7vX2nB9wLk4Tz", "MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-Zu3pW8xKq5Rt"}
     for name, key in keys.items():
         monkeypatch.setenv(name, key)
-    result = ran(pytester, LEAKY, "-vvv", "-l", "--full-trace", "--junitxml=junit.xml", "-o", "junit_logging=all")
+    result = run_test_file(
+        pytester, LEAKY, "-vvv", "-l", "--full-trace", "--junitxml=junit.xml", "-o", "junit_logging=all"
+    )
     result.assert_outcomes(failed=2)
     written = [each.read_bytes() for each in pytester.path.rglob("*") if each.is_file()]
     shown = b"\n".join((result.stdout.str().encode(), *written))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kit.nested import QUICK, ini, ran
+from tests.kit.nested import QUICK, ini, run_test_file
 
 pytest_plugins = ["pytester"]
 
@@ -40,7 +40,9 @@ async def test_anyio(mockserver, anyio_backend):
     mockserver.on().reply("Hello!")
     assert await greeted() == "Hello!"
 """
-    result = ran(pytester, tests, "-o", "asyncio_mode=strict")  # in other modes pytest-asyncio runs anyio's tests, too
+    result = run_test_file(
+        pytester, tests, "-o", "asyncio_mode=strict"
+    )  # in other modes pytest-asyncio runs anyio's tests, too
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(["test_it.py:23 answered 1 of 2 expected calls"])
 
@@ -84,7 +86,7 @@ def documented():
     '''
 """
     page = {"page.txt": ">>> _ = getfixture('mockserver').on().reply('Hi!').times(1)\n"}
-    result = ran(pytester, tests, "--doctest-modules", "--doctest-glob=*.txt", files=page)
+    result = run_test_file(pytester, tests, "--doctest-modules", "--doctest-glob=*.txt", files=page)
     result.assert_outcomes(passed=2, failed=3, xfailed=1, skipped=1)
     told = result.stdout.str()
     assert "test_it.py:18 answered 0 of 2 expected calls" in told
@@ -134,7 +136,7 @@ def pytest_unconfigure():
 """
     ini(pytester, mockserver_env="session")
     files = {"conftest.py": conftest, "test_more.py": f"from app import greet\n{tests}", "test_faulted.py": faulted}
-    result = ran(pytester, tests, "-n", "2", "--dist", "loadfile", files=files)
+    result = run_test_file(pytester, tests, "-n", "2", "--dist", "loadfile", files=files)
     result.assert_outcomes(passed=4, failed=2)
     assert "INTERNALERROR" not in result.stdout.str()
     addresses = [file.read_text() for file in pytester.path.glob("*.address")]
@@ -175,15 +177,15 @@ def test_fork(mockserver):
     assert told(mockserver.stop) == "None"
     assert len(mockserver.calls) == 1
 """
-    ran(pytester, tests, "-W", "ignore::DeprecationWarning").assert_outcomes(passed=2)
+    run_test_file(pytester, tests, "-W", "ignore::DeprecationWarning").assert_outcomes(passed=2)
 
 
 def test_options_of_pytest(pytester: pytest.Pytester) -> None:
     tests = "def test_it(mockserver):\n    mockserver.on().reply('x')\n    assert greet() == 'x'"
-    shown = ran(pytester, tests, "--setup-show").stdout
+    shown = run_test_file(pytester, tests, "--setup-show").stdout
     shown.fnmatch_lines(["*SETUP    S mockserver_session*", "*SETUP    F mockserver*"])
-    ran(pytester, tests, "--markers").stdout.fnmatch_lines(["@pytest.mark.mockserver(*"])
-    result = ran(pytester, tests, "-p", "no:mockserver")
+    run_test_file(pytester, tests, "--markers").stdout.fnmatch_lines(["@pytest.mark.mockserver(*"])
+    result = run_test_file(pytester, tests, "-p", "no:mockserver")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'mockserver' not found"])
 

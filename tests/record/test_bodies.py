@@ -7,7 +7,7 @@ import pytest
 
 from tests.kit.raw import post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, BODY, DONE, ENCODE, HELLO, HI, STREAM, THERE, base, flushed, received
+from tests.kit.scripts import ANSWER, BODY, DONE, ENCODE, HELLO, HI, STREAM, THERE, base, flush_events, received
 from tests.kit.upstream import Upstream
 
 
@@ -19,7 +19,7 @@ def test_codings_stay_on_towards_the_client_and_off_in_what_is_recorded(up: Upst
         streamed = received(streaming, STREAM)
     assert whole.body == ENCODE[coding](ANSWER)
     assert whole.headers["content-encoding"] == streamed.headers["content-encoding"] == coding
-    assert streamed.body == b"".join(flushed(coding))
+    assert streamed.body == b"".join(flush_events(coding))
     assert relay.episode.reply.body == ANSWER
     assert relay.episode.reply.headers == (("content-type", "application/json"),)
     frames = streaming.episode.reply.frames

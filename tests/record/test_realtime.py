@@ -10,7 +10,7 @@ import pytest
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.formats import parse_response
 from mockserver.testing import MockServer
-from tests.kit.realtime import SILENCE, Talk, append, heard, respond, said, speech, talk, types, user
+from tests.kit.realtime import SILENCE, Talk, append, join_said, join_sound, respond, speech, talk, types, user
 from tests.kit.socket_upstream import socket_upstream
 
 TEXT: Any = {"output_modalities": ["text"]}
@@ -42,7 +42,7 @@ def recorded_and_played(tmp_path: Path, provider: MockServer, ask: Callable[[Tal
 def test_a_conversation(tmp_path: Path, provider: MockServer) -> None:
     def ask(client: Talk) -> Any:
         first, second = client.ask("hello", **TEXT), client.ask("again")
-        assert (said(first), said(second)) == ("one two three", "Once more")
+        assert (join_said(first), join_said(second)) == ("one two three", "Once more")
         assert first["conversation_id"]
         return first, second
 
@@ -65,7 +65,7 @@ def test_what_the_user_says_goes_to_the_provider_as_sound(sound: bytes, tmp_path
             "response.done",
             "rate_limits.updated",
         ]
-        return heard(events)
+        return join_sound(events)
 
     recorded_and_played(tmp_path, provider, ask)
 

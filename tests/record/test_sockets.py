@@ -16,7 +16,7 @@ from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.reports.calls import ReceivedCall
 from mockserver.testing import MockServer
 from tests.kit.socket_upstream import connect_proxy, socket_upstream
-from tests.kit.sockets import Socket, create, socket, text_of
+from tests.kit.sockets import Socket, create, join_deltas_of, socket
 
 
 def test_a_recorded_answer_plays_over_a_socket_and_over_http(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_recorded_answer_plays_over_a_socket_and_over_http(tmp_path: Path) -> 
         upstream = {"openai": f"{provider.url}/v1"}
         with MockServer(record="all", upstream=upstream, **options) as recorder, socket(recorder.url) as client:
             recorded = client.ask("hello")
-        assert text_of(recorded) == "one two three"
+        assert join_deltas_of(recorded) == "one two three"
         assert [call.path for call in provider.calls] == ["/v1/responses"]
     (episode,) = CassetteFile(tmp_path / "chat.yaml").load()
     times = [at for at, _ in episode.reply.frames or ()]
@@ -70,7 +70,7 @@ def test_a_chain_of_which_nothing_is_stored(tmp_path: Path, provider: MockServer
     def ask(client: Socket) -> Any:
         first = client.ask("hello")
         second = client.ask("again", previous_response_id=first[-1]["response"]["id"])
-        assert text_of(second) == "Once more"
+        assert join_deltas_of(second) == "Once more"
         return first, second
 
     calls = recorded_and_played(tmp_path, provider, ask)
@@ -83,7 +83,7 @@ def test_a_warm_up_is_the_providers_too(tmp_path: Path, provider: MockServer) ->
         warm = client.ask("warm", generate=False)
         goes_on = client.ask("hello", previous_response_id=warm[-1]["response"]["id"])
         assert warm[-1]["response"]["output"] == []
-        assert text_of(goes_on) == "one two three"
+        assert join_deltas_of(goes_on) == "one two three"
         return warm, goes_on
 
     assert len(recorded_and_played(tmp_path, provider, ask)) == 2
@@ -95,7 +95,7 @@ def test_lanes_and_errors(tmp_path: Path, provider: MockServer) -> None:
         client.send(create("slow", stream_id="a"), create("hello", stream_id="b"))
         mixed = [*client.answer(), *client.answer()]
         lanes = [[frame for frame in mixed if frame["stream_id"] == lane] for lane in ("a", "b")]
-        assert [text_of(frames) for frames in lanes] == ["a b c d", "one two three"]
+        assert [join_deltas_of(frames) for frames in lanes] == ["a b c d", "one two three"]
         (refused,) = client.ask("refuse")
         assert (refused["status"], refused["error"]["code"]) == (429, "rate_limit_exceeded")
         assert refused["headers"]["retry-after"] == "3"
@@ -118,8 +118,8 @@ def test_a_rule_passes_warm_ups_and_chains_on(tmp_path: Path, provider: MockServ
     with MockServer(rules, upstream={"openai": f"{provider.url}/v1"}) as server, socket(server.url) as client:
         warm = client.ask("warm", generate=False)[-1]["response"]["id"]
         first = client.ask("hello", previous_response_id=warm)[-1]["response"]["id"]
-        assert text_of(client.ask("again", previous_response_id=first)) == "Once more"
-        assert text_of(client.ask("here")) == "from here"
+        assert join_deltas_of(client.ask("again", previous_response_id=first)) == "Once more"
+        assert join_deltas_of(client.ask("here")) == "from here"
     assert len(provider.calls) == 3
 
 
@@ -254,7 +254,7 @@ def test_a_proxy_is_used_as_for_http(provider: MockServer, monkeypatch: pytest.M
         for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"):
             monkeypatch.delenv(name, raising=False)  # the last one is set by the servers of this test
         monkeypatch.setenv("HTTPS_PROXY", proxy)
-        assert text_of(client.ask("hello")) == "one two three"
+        assert join_deltas_of(client.ask("hello")) == "one two three"
         assert targets == [provider.url.removeprefix("http://")]
 
 

@@ -20,24 +20,24 @@ from mockserver.reports.calls import (
 )
 from tests.dialects.features import URLS
 from tests.kit.asgi import app
-from tests.kit.calls import call, in_options
-from tests.kit.received import SECRET, received
+from tests.kit.calls import call, pack_options
+from tests.kit.received import SECRET, make_received
 
 
 def test_a_call_in_a_line() -> None:
-    assert describe_call(received(number=3, source="rule t.py:1")) == 'call 3: chat gpt-4o "hello" -> rule t.py:1'
-    odd = received(call("bye\n\x1b[1m"), source="")
+    assert describe_call(make_received(number=3, source="rule t.py:1")) == 'call 3: chat gpt-4o "hello" -> rule t.py:1'
+    odd = make_received(call("bye\n\x1b[1m"), source="")
     assert describe_call(odd) == 'call 1: chat gpt-4o "bye\\n\\u001b[1m" -> open'
-    rejected = received(None, method="GET", path="/v1/x\n", operation="", source="invalid", status=405)
+    rejected = make_received(None, method="GET", path="/v1/x\n", operation="", source="invalid", status=405)
     assert describe_call(rejected) == "call 1: GET /v1/x\\n -> invalid (405)"
 
 
 @pytest.mark.parametrize(
     "one",
     [
-        received(None, path=f"/v1/{SECRET}/" + "x" * 9_999, operation="", source="invalid"),
-        received(call("x", model=SECRET + "x" * 9_999)),
-        received(call(f"my {SECRET}")),
+        make_received(None, path=f"/v1/{SECRET}/" + "x" * 9_999, operation="", source="invalid"),
+        make_received(call("x", model=SECRET + "x" * 9_999)),
+        make_received(call(f"my {SECRET}")),
     ],
 )
 def test_credentials_are_masked_and_long_names_are_cut(one: ReceivedCall) -> None:
@@ -47,14 +47,14 @@ def test_credentials_are_masked_and_long_names_are_cut(one: ReceivedCall) -> Non
 
 
 def test_sources_of_prompts_and_names_with_a_comma() -> None:
-    assert "rule t.py:1 hello, you" in list_sources(received(source="rule t.py:1 hello, you"))
-    assert {"rule t.py:1", "rule t.py:2"} < {*list_sources(received(source="rule t.py:1, rule t.py:2"))}
+    assert "rule t.py:1 hello, you" in list_sources(make_received(source="rule t.py:1 hello, you"))
+    assert {"rule t.py:1", "rule t.py:2"} < {*list_sources(make_received(source="rule t.py:1, rule t.py:2"))}
 
 
 def test_a_list_of_calls() -> None:
     assert list_calls(()) == NO_CALLS
-    assert list_calls([received(source="x")]) == '1 call received:\n  call 1: chat gpt-4o "hello" -> x'
-    lines = list_calls([received()] * (MAX_LISTED + 7)).splitlines()
+    assert list_calls([make_received(source="x")]) == '1 call received:\n  call 1: chat gpt-4o "hello" -> x'
+    lines = list_calls([make_received()] * (MAX_LISTED + 7)).splitlines()
     assert (len(lines), lines[-1]) == (MAX_LISTED + 2, "  ... and 7 more")
 
 
@@ -74,7 +74,7 @@ HTTP = HttpRequest("POST", "/v1/chat/completions")
 
 
 def asked(**fields: object) -> Call:
-    return Call("openai", "chat", "gpt-4o", HTTP, {}, **in_options(fields))
+    return Call("openai", "chat", "gpt-4o", HTTP, {}, **pack_options(fields))
 
 
 def test_a_conversation_with_tools_and_ids_that_vary() -> None:

@@ -15,7 +15,7 @@ from mockserver.reports.coverage import (
     write_page,
     write_table,
 )
-from tests.kit.rules import loaded
+from tests.kit.rules import load_rule_text
 
 RULES = """\
 rules:
@@ -52,8 +52,10 @@ def exchange(source: str, *through: str, modified_by: tuple[str, ...] = ()) -> R
 def watched() -> Watch:
     """Two rules were used, one of them of a test."""
     watch = Watch()
-    watch.add_rules(loaded(RULES, FILE))
-    watch.add_rules(loaded("rules:\n  - {name: mine, then: {text: a}}\n", "/project/test_app.py"), declared=True)
+    watch.add_rules(load_rule_text(RULES, FILE))
+    watch.add_rules(
+        load_rule_text("rules:\n  - {name: mine, then: {text: a}}\n", "/project/test_app.py"), declared=True
+    )
     watch.record(exchange(f"rule {FILE}:10", "steps[0]"))
     watch.record(exchange(f"rule {FILE}:10", "steps[1]", "steps[1].faults[0]"))
     watch.record(exchange(f"rule {FILE}:20", "steps[1]"))
@@ -63,11 +65,11 @@ def watched() -> Watch:
 
 def covered() -> Coverage:
     """What that comes to."""
-    return watched().coverage("/project")
+    return watched().compute_coverage("/project")
 
 
 def told(watch):
-    files = watch.coverage("/w").files
+    files = watch.compute_coverage("/w").files
     return [(file.name, entry.line, entry.label, entry.hits) for file in files for entry in file.entries]
 
 
@@ -92,7 +94,7 @@ def test_every_rule_step_branch_and_fault_is_counted():
 def test_rules_of_one_line_of_a_test_are_one():
     seen = Watch()
     for name, then in {"one": "{text: a}", "two": "{steps: [{text: a}, {text: b}]}"}.items():
-        (rule,) = loaded(f"rules: [{{name: {name}, then: {then}}}]", "/w/test_a.py")
+        (rule,) = load_rule_text(f"rules: [{{name: {name}, then: {then}}}]", "/w/test_a.py")
         assert isinstance(rule.place, SourceLocation)
         seen.add_rules((rule,), declared=True)
         seen.add_rules((rule,), declared=True)
@@ -107,7 +109,7 @@ def test_rules_of_one_line_of_a_test_are_one():
 
 def test_an_answer_to_several_prompts_is_one_of_each_of_its_rules():
     seen = Watch()
-    seen.add_rules(loaded("rules:\n  - {name: 'a, b', then: {text: a}}\n  - then: {text: b}\n", "/w/r.yaml"))
+    seen.add_rules(load_rule_text("rules:\n  - {name: 'a, b', then: {text: a}}\n  - then: {text: b}\n", "/w/r.yaml"))
     seen.record(exchange("rule /w/r.yaml:2 a, b"))
     seen.record(exchange("generated, rule /w/r.yaml:3"))
     assert told(seen) == [("r.yaml", 2, "rule a, b", 1), ("r.yaml", 3, "rule", 1)]
@@ -115,11 +117,11 @@ def test_an_answer_to_several_prompts_is_one_of_each_of_its_rules():
 
 def test_what_other_processes_saw_is_added():
     both = Watch()
-    both.merge(json.loads(json.dumps(watched().as_dict())))
-    assert both.coverage("/project") == covered()
-    both.merge(watched().as_dict())
+    both.merge(json.loads(json.dumps(watched().export())))
+    assert both.compute_coverage("/project") == covered()
+    both.merge(watched().export())
     twice = [2 * entry.hits for entry in covered().entries]
-    assert [entry.hits for entry in both.coverage("/project").entries] == twice
+    assert [entry.hits for entry in both.compute_coverage("/project").entries] == twice
 
 
 def test_parts_of_an_unused_rule_are_not_listed():

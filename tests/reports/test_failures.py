@@ -15,7 +15,7 @@ from mockserver.reports.failures import (
 )
 from mockserver.rules.load import Rule
 from tests.kit.calls import call
-from tests.kit.received import SECRET, received, rules
+from tests.kit.received import SECRET, make_received, rules
 
 THERE: tuple[Rule, ...] = rules({"when": {"last_user": "hullo"}}, {"when": {"last_user": {"regex": "(x+x+)+y"}}})
 NO_RULE = "no rule answers this request; the nearest:\n..."
@@ -23,7 +23,7 @@ NO_RULE = "no rule answers this request; the nearest:\n..."
 
 def came(said: str = "hello", number: int = 1, **more: object) -> ReceivedCall:
     stated = {"rules": THERE, **more}
-    return received(call(said, meaning={"said": said}), number=number, error=NO_RULE, **stated)
+    return make_received(call(said, meaning={"said": said}), number=number, error=NO_RULE, **stated)
 
 
 def test_of_many_the_others_are_told_in_a_line_each() -> None:
@@ -50,18 +50,18 @@ def test_a_rule_that_has_answered_is_not_to_be_changed(name: str) -> None:
 
 
 def test_what_was_never_read_is_told_too() -> None:
-    [problem] = explain_unmatched([received(None, method="GET", path="/x\n", error="Nothing\nhere")], THERE)
+    [problem] = explain_unmatched([make_received(None, method="GET", path="/x\n", error="Nothing\nhere")], THERE)
     assert problem.text == "no answer to GET /x\\n (call 1); Nothing\n  here"
-    [problem] = explain_unmatched([received(None, error=f"Nothing at {'x' * 9_999}\n{'y' * 9_999}")], THERE)
+    [problem] = explain_unmatched([make_received(None, error=f"Nothing at {'x' * 9_999}\n{'y' * 9_999}")], THERE)
     assert len(problem.text) < 1_200
 
 
-REJECTED = received(None, source="invalid", status=400, error=f"No {SECRET}.\n")
+REJECTED = make_received(None, source="invalid", status=400, error=f"No {SECRET}.\n")
 
 
 def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
-    answered = received(source="rule t.py:1", status=500, error="its template failed")
-    calls = [REJECTED, answered, received(source="rule t.py:1", status=200)]
+    answered = make_received(source="rule t.py:1", status=500, error="its template failed")
+    calls = [REJECTED, answered, make_received(source="rule t.py:1", status=200)]
     assert write_server_report(calls, [make_problem("budget")]).splitlines() == [
         "budget",
         "",
@@ -104,19 +104,19 @@ def test_a_run_is_told_of_what_no_test_has_played() -> None:
 
 def test_rules_that_could_not_answer() -> None:
     [rule] = rules({"times": 1})
-    refused = received(None, source="invalid", status=400, error="No such temperature.")
+    refused = make_received(None, source="invalid", status=400, error="No such temperature.")
     assert explain_too_few_answers(rule, 1, [refused]).text.splitlines()[1:] == [
         "  no other call could match it; 1 call received in total",
         "  call 1: chat -> invalid (400)",
         "    No such temperature.",
     ]
-    lost = received(None, source="invalid", status=404, error="There is no MCP server.")
-    assert explain_too_few_answers(rule, 1, [], [lost, received()]).text.splitlines()[1:] == [
+    lost = make_received(None, source="invalid", status=404, error="There is no MCP server.")
+    assert explain_too_few_answers(rule, 1, [], [lost, make_received()]).text.splitlines()[1:] == [
         "  no calls received, only requests that do not count:",
         '  call 1: chat gpt-4o "hello" -> unmatched',
         "  call 1: chat -> invalid (404)",
         "    There is no MCP server.",
     ]
-    asked = received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
+    asked = make_received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
     [problem] = explain_unmatched([asked], asked.rules)
     assert 'matches, but the state of this namespace is not "paid"' in problem.text

@@ -23,7 +23,7 @@ from mockserver.reports.footprint import (
     write_totals,
 )
 from tests.kit.calls import call
-from tests.kit.received import SECRET, received
+from tests.kit.received import SECRET, make_received
 
 WEATHER = Tool("get_weather", "Gets the weather of a city", {"type": "object", "properties": {"city": {}}})
 SMALL = CallFootprint(
@@ -40,7 +40,7 @@ SMALL = CallFootprint(
 
 def answered(*said: str | Message, usage: Usage | None = None, tools: tuple[Tool, ...] = ()) -> ReceivedCall:
     asked = replace(call(*said), tools=tools)
-    return received(asked, usage=usage or Usage(asked.prompt_tokens, 5), status=200, source="generated")
+    return make_received(asked, usage=usage or Usage(asked.prompt_tokens, 5), status=200, source="generated")
 
 
 def test_what_is_measured_of_a_call() -> None:
@@ -62,15 +62,15 @@ def test_texts_are_kept_only_if_asked_for_and_without_credentials() -> None:
 
 
 def test_the_order_of_calls_does_not_matter_and_look_ups_do_not_count() -> None:
-    calls = [answered("How are you?"), answered("Hi"), received(call(), operation="models", status=200)]
+    calls = [answered("How are you?"), answered("Hi"), make_received(call(), operation="models", status=200)]
     assert measure_calls(calls) == measure_calls(calls[::-1])
     assert len(measure_calls(calls)) == 2
 
 
 def test_failed_calls_prompts_and_documents() -> None:
-    failed = received(call("hello"), status=429)
-    embedded = received(replace(call(), prompts=(Prompt("one"), Prompt("two words"))), status=200)
-    ranked = received(replace(call("query"), documents=("a document",)), status=200)
+    failed = make_received(call("hello"), status=429)
+    embedded = make_received(replace(call(), prompts=(Prompt("one"), Prompt("two words"))), status=200)
+    ranked = make_received(replace(call("query"), documents=("a document",)), status=200)
     one, two, three = measure_calls([failed]) + measure_calls([embedded]) + measure_calls([ranked])
     assert (one.error, one.completion) == (429, 0)
     assert two.parts == {"prompt": two.prompt}
@@ -86,7 +86,7 @@ def test_failed_calls_prompts_and_documents() -> None:
 )
 def test_recorded_answers_state_their_tokens(usage: dict[str, object], prompt: int, cached: int) -> None:
     body = json.dumps({"choices": [{"message": {"content": "Hi"}}], "usage": usage}).encode()
-    played = received(call("hello"), status=200, source="cassette chat.yaml#1", pieces=[(0.0, body)])
+    played = make_received(call("hello"), status=200, source="cassette chat.yaml#1", pieces=[(0.0, body)])
     [found] = measure_calls([played])
     assert (found.prompt, found.cached, found.completion) == (prompt, cached, 7)
 

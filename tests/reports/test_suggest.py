@@ -22,7 +22,7 @@ from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import find_nearest
 from mockserver.testing.assertions import compile_expectation
 from tests.kit.calls import Web, call, tool_result
-from tests.kit.received import received, rules
+from tests.kit.received import make_received, rules
 
 NONE = Secrets()
 LONG = "Summarise the following text for me. " * 5 + "It was a dark night."
@@ -153,7 +153,7 @@ def steps(texts: str) -> list[Expectation]:
 
 def marks(said: str, want: str) -> str:
     """A letter for each row: o for one that is as wanted, x for another one, - for none, + for one besides."""
-    lines = explain_sequence([received(call(text)) for text in said], steps(want)).splitlines()[2:]
+    lines = explain_sequence([make_received(call(text)) for text in said], steps(want)).splitlines()[2:]
     rows = [line for line in lines if line.startswith(("  ok  ", "  MISS"))]
     kinds = {"unexpected": "+", "no call": "-"}
     return "".join(
@@ -187,7 +187,7 @@ def test_what_is_missing_moves_no_other(said: str, want: str, rows: str) -> None
     ],
 )
 def test_what_was_wanted_stands_as_it_is_written(when: dict[str, Any], words: str) -> None:
-    assert explain_too_few([received()], compile_expectation(when), "2").splitlines()[0] == words
+    assert explain_too_few([make_received()], compile_expectation(when), "2").splitlines()[0] == words
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -21,7 +21,7 @@ from mockserver.delivery.faults import (
 )
 from mockserver.rules.answer.faults import BadToolArguments, UnknownTool
 from tests.kit.calls import call
-from tests.kit.rules import loaded, mistakes, respond, scope, then_mistakes
+from tests.kit.rules import find_rule_mistakes, find_then_mistakes, load_rule_text, respond, scope
 
 MADE: dict[str, Any] = {
     "cut": CutShort(),
@@ -74,7 +74,7 @@ def test_faults_are_made(fault: str, made: Any) -> None:
 
 @pytest.mark.parametrize(("fault", "mistake"), BAD.items())
 def test_what_is_wrong_is_told_where_it_stands(fault: str, mistake: str) -> None:
-    (found,) = then_mistakes(f"{{text: a, faults: [{fault}]}}")
+    (found,) = find_then_mistakes(f"{{text: a, faults: [{fault}]}}")
     column, _, message = found.partition(":")
     shown = f"{int(column) - 19}:{message.strip()}"
     assert shown.startswith(mistake) if mistake.endswith(" ") else shown == mistake
@@ -82,23 +82,25 @@ def test_what_is_wrong_is_told_where_it_stands(fault: str, mistake: str) -> None
 
 @pytest.mark.parametrize("then", NO_CALL)
 def test_an_answer_that_calls_no_tool(then: str) -> None:
-    (found,) = then_mistakes(f"{{{then}, faults: [unknown_tool]}}")
+    (found,) = find_then_mistakes(f"{{{then}, faults: [unknown_tool]}}")
     assert found.endswith('"unknown_tool" does not apply to this answer: it calls no tool')
 
 
 @pytest.mark.parametrize(("fault", "column"), [("{cut: {after_tokens: 1}}", 7), ("malformed_json", 0)])
 def test_a_fault_that_counts_tokens_beside_progress(fault: str, column: int) -> None:
     then = "{{text: a, progress: {{of: 2}}, faults: [{}]}}"
-    (found,) = mistakes(f"rules: [{{when: {{tool: a}}, then: {then.format(fault)}}}]")
+    (found,) = find_rule_mistakes(f"rules: [{{when: {{tool: a}}, then: {then.format(fault)}}}]")
     place, _, message = found.partition(": ")
     assert place == f"1:{71 + column}"
     assert message.endswith(" beside progress or log, as all of them are in one event; use after_frames")
-    assert loaded(f"rules: [{{when: {{tool: a}}, then: {then.format('{cut: {after_frames: 1}}')}}}]")
+    assert load_rule_text(f"rules: [{{when: {{tool: a}}, then: {then.format('{cut: {after_frames: 1}}')}}}]")
 
 
 @pytest.mark.parametrize("then", A_CALL)
 def test_an_answer_that_may_call_a_tool(then: str) -> None:
-    assert loaded(f"rules: [{{then: {{{then}, faults: [unknown_tool, {{cut: {{in_tool_arguments: true}}}}]}}}}]")
+    assert load_rule_text(
+        f"rules: [{{then: {{{then}, faults: [unknown_tool, {{cut: {{in_tool_arguments: true}}}}]}}}}]"
+    )
 
 
 def test_faults_of_steps_and_branches() -> None:
@@ -106,7 +108,7 @@ def test_faults_of_steps_and_branches() -> None:
     assert [fault.label for fault in respond(steps).faults] == ["then/steps/0/faults/0"]
     assert respond(steps, scope(call("x", Message("assistant", "a"), "y"))).faults == ()
     assert len(respond("{one_of: [{then: {text: a, faults: [cut]}}]}").faults) == 1
-    assert mistakes("rules:\n  - then: {steps: [{faults: [ct]}]}\n") == [
+    assert find_rule_mistakes("rules:\n  - then: {steps: [{faults: [ct]}]}\n") == [
         '2:30: unknown fault "ct"; did you mean "cut"?'
     ]
 

@@ -8,7 +8,7 @@ from mockserver.kinds import CONVERSATIONS
 from mockserver.rules.checks import OUTCOMES, explain_misfit
 from mockserver.rules.match.fields import OPERATIONS
 from tests.kit.calls import call
-from tests.kit.rules import loaded, mistakes, then_mistakes
+from tests.kit.rules import find_rule_mistakes, find_then_mistakes, load_rule_text
 
 BAD = {
     "{content_filter: {on: completion}}": (
@@ -36,11 +36,11 @@ BAD = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_exactly_one_answer_and_what_goes_with_it(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]
 
 
 def test_a_rule_without_an_answer_is_told_of_all_answers():
-    (mistake,) = then_mistakes("{}")
+    (mistake,) = find_then_mistakes("{}")
     start, listed = mistake.split("; write one of ")
     assert start == "0: an answer is missing here"
     assert listed.split(", ") == [*OUTCOMES]
@@ -63,7 +63,7 @@ GOOD = (
 
 @pytest.mark.parametrize("then", GOOD)
 def test_what_goes_together(then):
-    assert loaded(f"rules: [{{then: {then}}}]")
+    assert load_rule_text(f"rules: [{{then: {then}}}]")
 
 
 FOR = {
@@ -79,7 +79,7 @@ FOR = {
 
 @pytest.mark.parametrize(("rule", "operations"), FOR.items())
 def test_what_a_rule_is_for(rule, operations):
-    (made,) = loaded(f"rules: [{rule}]")
+    (made,) = load_rule_text(f"rules: [{rule}]")
     assert {name for name in OPERATIONS if made.when.holds(call("hi", operation=name)) is not None} == operations
 
 
@@ -108,7 +108,7 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
     hint = {"embeddings": "; write embedding: [...]", "moderations": "; write moderation: {...}"}
     other = mistake.split('operation "')[1].split('"')[0]
     whole = mistake if mistake.endswith("[...]") or other not in hint else mistake + hint[other]
-    assert mistakes(f"rules:\n  - when: {when}\n    then: {then}\n") == [f"3:12: {whole}"]
+    assert find_rule_mistakes(f"rules:\n  - when: {when}\n    then: {then}\n") == [f"3:12: {whole}"]
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
 )
 def test_statuses_are_those_of_the_objects_that_a_rule_is_for(when, statuses, told):
     rule = f"rules:\n  - when: {{operation: {when}}}\n    then: {{status: {statuses}}}\n"
-    assert mistakes(rule) == [f"3:12: {told}"]
+    assert find_rule_mistakes(rule) == [f"3:12: {told}"]
 
 
 def test_no_object_has_these_statuses():
-    assert mistakes("rules: [{then: {status: [processed, failed]}}]") == [
+    assert find_rule_mistakes("rules: [{then: {status: [processed, failed]}}]") == [
         "1:17: no object has the statuses failed, processed"
     ]
 
@@ -164,7 +164,7 @@ def test_no_object_has_these_statuses():
     ],
 )
 def test_what_the_operations_asked_for_have_no_place_for_is_told(when, then, told):
-    (mistake,) = mistakes(f"rules:\n  - when: {{operation: {when}}}\n    then: {then}\n")
+    (mistake,) = find_rule_mistakes(f"rules:\n  - when: {{operation: {when}}}\n    then: {then}\n")
     assert mistake.startswith(told)
 
 
@@ -195,7 +195,7 @@ CANNOT = '"when" requires the dialect "plain", which cannot send '
 
 
 def wrong(when, then):
-    return mistakes(f"rules:\n  - when: {when}\n    then: {then}\n")
+    return find_rule_mistakes(f"rules:\n  - when: {when}\n    then: {then}\n")
 
 
 USES = {

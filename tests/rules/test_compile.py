@@ -8,7 +8,7 @@ from mockserver.core.call import Message
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlayCassette
 from mockserver.core.plan import Failure, Forward, Text, Timing, Verdict
 from tests.kit.calls import call
-from tests.kit.rules import draft, loaded, respond, scope, text, then_mistakes
+from tests.kit.rules import draft, find_then_mistakes, load_rule_text, respond, scope, text
 
 
 def test_an_answer_with_all_that_goes_with_it():
@@ -93,7 +93,7 @@ def test_the_seed_and_the_name_decide_and_nothing_else_does():
     branches = "one_of: [" + ", ".join(f"{{then: {{text: t{i}}}}}" for i in range(50)) + "]"
 
     def chosen(file, name, seed):
-        rule = loaded(file.replace("NAME", name).replace("THEN", f"{{{branches}}}"))[-1]
+        rule = load_rule_text(file.replace("NAME", name).replace("THEN", f"{{{branches}}}"))[-1]
         return rule.then.respond(scope(seed=seed)).outcome.choices[0].parts[0].text
 
     alone, below = "rules: [{name: NAME, then: THEN}]", "rules: [{then: {text: x}}, {name: NAME, then: THEN}]"
@@ -124,7 +124,7 @@ BAD = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_answers_that_cannot_be(then, mistake):
-    (found,) = then_mistakes(then)
+    (found,) = find_then_mistakes(then)
     assert found.startswith(mistake)
 
 
@@ -154,7 +154,7 @@ rules:
 
 
 def test_what_a_then_can_come_to_and_where_it_stands():
-    told = [[(each.path, each.place.line, each.fault) for each in rule.then.branches] for rule in loaded(RULES)]
+    told = [[(each.path, each.place.line, each.fault) for each in rule.then.branches] for rule in load_rule_text(RULES)]
     assert told == [
         [
             ("steps[0]", 5, ""),
@@ -199,4 +199,4 @@ BAD_DOCUMENTS = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD_DOCUMENTS.items())
 def test_what_cannot_be(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]

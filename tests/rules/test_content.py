@@ -7,7 +7,7 @@ from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
 from mockserver.rules.templates import CompileContext, Templates, compile_json_text
 from tests.kit.calls import call
-from tests.kit.rules import context, draft, parts, said, scope, then_mistakes
+from tests.kit.rules import context, draft, find_then_mistakes, list_said, parts, scope
 
 
 def use(name, arguments, identity="", kind="function", **fields):
@@ -117,7 +117,7 @@ BAD = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_contents_that_cannot_be(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]
 
 
 def test_further_calls_of_one_tool_take_what_else_is_listed():
@@ -140,7 +140,7 @@ def test_further_calls_of_one_tool_take_what_else_is_listed():
 def test_what_holds_no_template_is_known(value, made):
     here = context(value)
     assert compile_json_text(value, here).known == (made,)
-    assert said(here) == []
+    assert list_said(here) == []
 
 
 TEXT = "rules:\n  - then:\n      text: |\n        one\n        two\n      model: x\n"

@@ -5,7 +5,7 @@ from mockserver.core.plan import Broken, Failure, Raw, Verdict
 from mockserver.rules.answer.content import compile_headers, make_verdicts
 from mockserver.rules.schema import AnnotateSpec, FilterSpec
 from tests.kit.calls import call
-from tests.kit.rules import context, draft, respond, said, scope, then_mistakes
+from tests.kit.rules import context, draft, find_then_mistakes, list_said, respond, scope
 
 MADE = {
     "{error: 429}": Failure("rate_limit", status=429),
@@ -33,9 +33,9 @@ def test_the_failures_that_rules_state(then, failure):
 
 
 def test_each_call_gets_a_failure_of_its_own():
-    from tests.kit.rules import loaded
+    from tests.kit.rules import load_rule_text
 
-    (rule,) = loaded("rules: [{then: {error: 429}}]")
+    (rule,) = load_rule_text("rules: [{then: {error: 429}}]")
     assert rule.then.respond(scope()).outcome is not rule.then.respond(scope()).outcome
 
 
@@ -58,7 +58,7 @@ BAD = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_failures_that_cannot_be(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]
 
 
 BROKEN = {
@@ -86,7 +86,7 @@ NOT_BROKEN = {
 
 @pytest.mark.parametrize(("then", "mistake"), NOT_BROKEN.items())
 def test_what_cannot_break_off(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]
 
 
 NAMES = "use only letters, digits and !#$%&'*+.^_`|~-"
@@ -105,7 +105,7 @@ BAD_HEADERS = {
 def test_what_cannot_go_over_the_wire(header, message):
     here = context()
     compile_headers(dict([header]), here)
-    assert said(here) == [message]
+    assert list_said(here) == [message]
 
 
 TEXT = (("content-type", "text/plain; charset=utf-8"),)
@@ -139,7 +139,7 @@ BAD_RAW = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD_RAW.items())
 def test_raw_replies_that_cannot_be(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]
 
 
 VIOLENCE = FilterSpec(on="completion", severity="medium")
@@ -180,4 +180,4 @@ BAD_TRIPS = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD_TRIPS.items())
 def test_what_no_filter_can_say(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]

@@ -12,7 +12,7 @@ from mockserver.rules.match.conditions import All, Condition, Groups, Leaf
 from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex, find_pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
-from tests.kit.rules import compiled
+from tests.kit.rules import compile_condition
 
 ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n": 1, "stop": ["a", "b"], "o": {"x": 1}})
 
@@ -77,7 +77,7 @@ def test_a_piece_is_found_across_the_windows_of_a_long_text(others: int) -> None
     ids=str,
 )
 def test_what_the_index_has_not_checked_is_left(when: dict[str, Any], holds: bool) -> None:
-    index = RuleIndex([compiled(when)] * 3)
+    index = RuleIndex([compile_condition(when)] * 3)
     assert find_rows(index, ASKED) == ([0, 1, 2] if holds else [])
 
 
@@ -206,16 +206,16 @@ def groups_of_tree(condition: Condition, asked: Call) -> Groups | None:
     ],
 )
 def test_pinned(when: dict[str, Any], values: set[str] | None) -> None:
-    assert find_pinned(compiled(when), "dialect") == values
+    assert find_pinned(compile_condition(when), "dialect") == values
 
 
 def candidates(tables: Sequence[dict[str, Any]], asked: Call) -> list[int]:
-    return list(RuleIndex([compiled(table) for table in tables]).find_candidates(asked))
+    return list(RuleIndex([compile_condition(table) for table in tables]).find_candidates(asked))
 
 
 def test_two_indexes_are_one() -> None:
     tables: list[dict[str, Any]] = [{"model": "a"}, {}, {"model": "b"}, {"last_user": "*long*"}] * 3
-    conditions = [compiled(table) for table in tables]
+    conditions = [compile_condition(table) for table in tables]
     joined, whole = JoinedIndex(RuleIndex(conditions[:8]), FewIndex(conditions[8:])), RuleIndex(conditions)
     for model, text in (("a", "long"), ("b", "x"), ("c", "long")):
         asked = call(text, model=model)

@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from mockserver.core.call import ToolCall
 from mockserver.core.plan import Item, Reasoning, Refusal, Text, ToolUse
-from tests.kit.rules import parts, then_mistakes
+from tests.kit.rules import find_then_mistakes, parts
 
 OFFICIAL = TypeAdapter(ResponseOutputItem)
 # What Tzafon's computer and search can do beyond OpenAI's.
@@ -241,7 +241,7 @@ BAD = {
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_items_that_cannot_be(then, mistake):
     if mistake is None:
-        (told,) = then_mistakes(then)
+        (told,) = find_then_mistakes(then)
         assert told.startswith('23: unknown type "drag"; choose one of message, reasoning, function_call, ')
     else:
-        assert then_mistakes(then) == [mistake]
+        assert find_then_mistakes(then) == [mistake]

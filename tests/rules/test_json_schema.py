@@ -20,7 +20,7 @@ from mockserver.rules.json_schema import make_rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.match.predicates import LENGTHS
 from tests.config import test_settings, test_timing
-from tests.house.pages import blocks
+from tests.house.pages import find_blocks
 from tests.rules import (
     test_answer_faults,
     test_checks,
@@ -208,7 +208,9 @@ def files() -> Iterator[tuple[str, Json]]:
     listed = subprocess.run(("git", "ls-files", "*.yaml", "*.yml", "*.md"), cwd=ROOT, capture_output=True, check=True)
     for name in listed.stdout.decode().split():
         text = (ROOT / name).read_text(encoding="utf-8")
-        texts = [text] if not name.endswith(".md") else [each.body for each in blocks(text) if each.language == "yaml"]
+        texts = (
+            [text] if not name.endswith(".md") else [each.body for each in find_blocks(text) if each.language == "yaml"]
+        )
         for content in (read(each, name).data for each in texts if "rules:" in each and "\n---" not in each):
             for case in content.values() if "/cases/" in name else [content]:
                 if isinstance(case, dict) and isinstance(case.get("rules"), list):

@@ -5,7 +5,7 @@ import pytest
 from mockserver.config.errors import RuleError
 from mockserver.config.source import Document, read
 from mockserver.rules.load import State, load
-from tests.kit.rules import KNOWN, loaded, scope
+from tests.kit.rules import KNOWN, load_rule_text, scope
 
 FILE = """\
 version: 1
@@ -21,7 +21,7 @@ rules:
 
 
 def test_a_rule_knows_its_name_and_place():
-    weather, rest = loaded(FILE, "rules.yaml")
+    weather, rest = load_rule_text(FILE, "rules.yaml")
     assert (weather.name, weather.where, weather.source) == ("weather", "rules.yaml:4", "rule rules.yaml:4 weather")
     assert (rest.name, rest.where, rest.source) == ("rule 2", "rules.yaml:9", "rule rules.yaml:9")
     assert str(weather.place) == "rules.yaml:4:5"
@@ -38,7 +38,7 @@ def test_a_rule_knows_its_name_and_place():
     ],
 )
 def test_scenarios_begin_as_start_and_may_stay(state, expected):
-    (rule,) = loaded(f"rules: [{{state: {state}, then: {{text: a}}}}]")
+    (rule,) = load_rule_text(f"rules: [{{state: {state}, then: {{text: a}}}}]")
     assert rule.state == expected
 
 
@@ -77,13 +77,13 @@ def test_the_mistakes_of_all_files_come_at_once():
 def test_a_mistake_in_a_condition_causes_no_second_one_in_the_templates(when, expected):
     rule = f"{{when: {{last_user: {when}}}, then: {{text: '{{{{ match.city }}}}'}}}}"
     with pytest.raises(RuleError) as caught:
-        loaded(f"rules: [{rule}]", "a.yaml")
+        load_rule_text(f"rules: [{rule}]", "a.yaml")
     assert [str(mistake).partition("  [")[0] for mistake in caught.value.mistakes] == [f"a.yaml:{expected}"]
 
 
 def test_the_name_of_a_rule_with_a_mistake_is_taken():
     with pytest.raises(RuleError) as caught:
-        loaded("rules:\n  - {name: a, tims: 2, then: {text: a}}\n  - {name: a, then: {text: b}}\n", "a.yaml")
+        load_rule_text("rules:\n  - {name: a, tims: 2, then: {text: a}}\n  - {name: a, then: {text: b}}\n", "a.yaml")
     assert [str(mistake).partition("  [")[0] for mistake in caught.value.mistakes] == [
         'a.yaml:2:15: unknown key "tims"; did you mean "times"?',
         'a.yaml:3:12: the name "a" is already used at a.yaml:2',
@@ -92,7 +92,7 @@ def test_the_name_of_a_rule_with_a_mistake_is_taken():
 
 def test_a_mistake_shows_its_line():
     with pytest.raises(RuleError) as caught:
-        loaded("rules:\n  - then: {txt: a}\n", "rules.yaml")
+        load_rule_text("rules:\n  - then: {txt: a}\n", "rules.yaml")
     assert caught.value.mistakes[0].render() == (
         'rules.yaml:2:12: unknown key "txt"; did you mean "text"?\n    2 |   - then: {txt: a}\n      |            ^'
     )
@@ -100,13 +100,13 @@ def test_a_mistake_shows_its_line():
 
 def test_a_setting_beside_the_rules_belongs_under_settings():
     with pytest.raises(RuleError) as caught:
-        loaded("scrub: [{regex: a}]\nrules: []\n", "rules.yaml")
+        load_rule_text("scrub: [{regex: a}]\nrules: []\n", "rules.yaml")
     assert str(caught.value) == 'rules.yaml:1:1: unknown key "scrub"; write it under "settings"  [scrub: [{regex: a}]]'
 
 
 @pytest.mark.parametrize("text", ["", "rules:", "rules: []", "version: 1", "settings: {seed: 7}"])
 def test_files_without_rules(text):
-    assert loaded(text) == ()
+    assert load_rule_text(text) == ()
 
 
 def test_rules_that_never_stood_in_a_file():
@@ -118,7 +118,7 @@ def test_rules_that_never_stood_in_a_file():
 
 def test_groups_in_any_regular_expression_are_known():
     when = "{any: [{model: {regex: '(?<kind>x)'}}, {body: {'a': {regex: '(?P<city>y)'}}}]}"
-    assert loaded(f"rules: [{{when: {when}, then: {{text: '{{{{ match.kind }}}}{{{{ match.city }}}}'}}}}]")
+    assert load_rule_text(f"rules: [{{when: {when}, then: {{text: '{{{{ match.kind }}}}{{{{ match.city }}}}'}}}}]")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_groups_in_any_regular_expression_are_known():
 def test_thousands_of_mistakes_are_cut_short(text, told):
     started = process_time()
     with pytest.raises(RuleError) as caught:
-        loaded(text)
+        load_rule_text(text)
     assert len(caught.value.mistakes) == told
     assert process_time() - started < 5
 

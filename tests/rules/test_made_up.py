@@ -5,27 +5,27 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 
 from mockserver.core.seed import FROZEN_AT, Seed
-from mockserver.rules.made_up import drawing, generator
+from mockserver.rules.made_up import drawing, get_generator
 
 
 def test_there_is_one_generator() -> None:
-    assert generator() is generator()
+    assert get_generator() is get_generator()
 
 
 def test_the_stream_decides() -> None:
     made = []
     for _ in range(2):
-        generator().random = Seed(1).stream("x")
-        made.append((generator().job(), generator().city(), generator().postcode()))
+        get_generator().random = Seed(1).stream("x")
+        made.append((get_generator().job(), get_generator().city(), get_generator().postcode()))
     assert made[0] == made[1]
 
 
 def test_time_stands_still() -> None:
     now = datetime.fromtimestamp(FROZEN_AT)
     for number in range(20):
-        generator().random = Seed(number).stream("x")
-        assert abs(generator().date_time_this_year() - now) < timedelta(days=366)
-        assert isinstance(generator().date_of_birth(), date)
+        get_generator().random = Seed(number).stream("x")
+        assert abs(get_generator().date_time_this_year() - now) < timedelta(days=366)
+        assert isinstance(get_generator().date_of_birth(), date)
 
 
 def test_threads_take_turns() -> None:

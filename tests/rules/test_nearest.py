@@ -13,7 +13,7 @@ from mockserver.rules.load import State
 from mockserver.rules.match.conditions import Condition, ConditionResult
 from mockserver.rules.nearest import explain_miss, find_nearest, render_results
 from tests.kit.calls import call
-from tests.kit.rules import compiled
+from tests.kit.rules import compile_condition
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def test_no_text_writes_lines_of_its_own() -> None:
         ConditionResult("model", "in", [evil], evil, True),
     ]
     assert all(len(line.splitlines()) == 1 for line in render_results(findings))
-    rule = Row(evil, evil, compiled({"last_user": evil}))
+    rule = Row(evil, evil, compile_condition({"last_user": evil}))
     assert len(explain_miss(find_nearest([rule], call(evil + "!"))).splitlines()) == 3
 
 
@@ -132,4 +132,4 @@ def told(tables: list[dict[str, Any]], asked: Call) -> str:
 
 
 def rows(tables: list[dict[str, Any]]) -> list[Row]:
-    return [Row(f"r{n}", f"rules.yaml:{n}", compiled(table)) for n, table in enumerate(tables, 1)]
+    return [Row(f"r{n}", f"rules.yaml:{n}", compile_condition(table)) for n, table in enumerate(tables, 1)]

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.rules.lint.remarks import find_repeated_calls, review
 from tests.kit.local import local
-from tests.kit.rules import loaded
+from tests.kit.rules import load_rule_text
 
 
 def remarks(*rules: str) -> list[str]:
@@ -146,7 +146,7 @@ def test_a_rule_for_a_result_behind_the_rule_that_calls_the_tool_misses_it(when:
     ],
 )
 def test_whatever_the_call_and_the_result_look_like(then: Mapping[str, Any], when: Mapping[str, Any]) -> None:
-    asks, answers = loaded(json.dumps({"rules": [{**ASKS, "then": then}, {**ANSWERS, "when": when}]}))
+    asks, answers = load_rule_text(json.dumps({"rules": [{**ASKS, "then": then}, {**ANSWERS, "when": when}]}))
     (remark,) = find_repeated_calls((asks, answers))
     assert (remark.rule, remark.before) == (answers, asks)
 
@@ -204,7 +204,7 @@ def test_no_remark_if_an_earlier_rule_answers(rules: Sequence[Mapping[str, Any]]
 def test_many_rules_are_reviewed_quickly() -> None:
     asks = [{"when": {"last_user": f"q{at}"}, "then": CALL} for at in range(2000)]
     answers = [{"when": {**each["when"], **ANSWERS["when"]}, "then": {"text": "x"}} for each in asks]
-    rules = loaded(json.dumps({"rules": [rule for pair in zip(answers, asks, strict=True) for rule in pair]}))
+    rules = load_rule_text(json.dumps({"rules": [rule for pair in zip(answers, asks, strict=True) for rule in pair]}))
     began = process_time()
     assert review(rules) == ()
     assert process_time() - began < 3

@@ -22,7 +22,7 @@ from mockserver.core.plan import FINISHES, OWN_FINISHES
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.schema import BESIDE, RuleSpec, make_fault_table
-from tests.kit.rules import loaded, mistakes, then_mistakes
+from tests.kit.rules import find_rule_mistakes, find_then_mistakes, load_rule_text
 from tests.rules.test_errors import RAW as RAW
 
 
@@ -91,7 +91,7 @@ def test_every_table_is_described(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_the_example_of_every_table_loads(name: str) -> None:
     example = make_fault_table(name, ALL[name]).example
-    assert loaded(f"rules: [{{then: {{faults: [{example}]}}}}]")
+    assert load_rule_text(f"rules: [{{then: {{faults: [{example}]}}}}]")
 
 
 IN_FILES = {
@@ -143,22 +143,28 @@ IN_THEN = {
 
 @pytest.mark.parametrize(("text", "mistake"), IN_FILES.items())
 def test_the_shape_of_a_file(text, mistake):
-    assert mistakes(text) == [mistake]
+    assert find_rule_mistakes(text) == [mistake]
 
 
 @pytest.mark.parametrize(("then", "mistake"), IN_THEN.items())
 def test_the_shape_of_then(then, mistake):
-    assert then_mistakes(then) == [mistake]
+    assert find_then_mistakes(then) == [mistake]
 
 
 def test_a_far_key_lists_what_could_stand_there():
-    (mistake,) = then_mistakes("{zzz: a}")
+    (mistake,) = find_then_mistakes("{zzz: a}")
     assert mistake.startswith('1: unknown key "zzz"; "then" accepts text, json, refusal, tool_calls, items, parts, ')
 
 
 def test_one_rule_hides_nothing_of_another():
     text = "version: 3\nrules:\n  - {then: {txt: a, finish: x}, whn: {}}\n  - {then: {text: 1}}\n"
-    assert [mistake.split(" ", 1)[0] for mistake in mistakes(text)] == ["1:10:", "3:13:", "3:29:", "3:33:", "4:19:"]
+    assert [mistake.split(" ", 1)[0] for mistake in find_rule_mistakes(text)] == [
+        "1:10:",
+        "3:13:",
+        "3:29:",
+        "3:33:",
+        "4:19:",
+    ]
 
 
 def test_keys_that_are_no_texts():

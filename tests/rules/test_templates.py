@@ -17,7 +17,7 @@ from mockserver.rules.load import load
 from mockserver.rules.template_variables import CALL, KINDS, Fake, JsonObject, list_providers, make_plain
 from tests.kit.calls import call, tool_result
 from tests.kit.local import local
-from tests.kit.rules import rendered, scope
+from tests.kit.rules import render_words, scope
 
 DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 
@@ -64,7 +64,7 @@ SEEN = {
 
 @pytest.mark.parametrize(("template", "text"), SEEN.items())
 def test_what_a_template_sees(template, text):
-    assert rendered(template, scope(FULL, {"city": "Rome"}), "city") == text
+    assert render_words(template, scope(FULL, {"city": "Rome"}), "city") == text
 
 
 PLAIN_TAGS = ["{{ last_user }}", "{{system}}", "{{  match.city }}", "{{ match.none}}", "{{ last_message }}"]
@@ -88,7 +88,7 @@ def test_a_text_with_plain_names_is_joined_to_what_minijinja_renders(source, wor
 
 def outcome(source, at):
     try:
-        return rendered(source, at, "city", "none")
+        return render_words(source, at, "city", "none")
     except Failure as failure:
         return failure.message
 
@@ -96,16 +96,16 @@ def outcome(source, at):
 def test_plain_names_need_no_minijinja(monkeypatch):
     monkeypatch.setattr(templates, "_render", None)
     at = scope(FULL, {"city": "Rome"})
-    assert rendered("{{match.city}}:\n{{ last_user }} {{ call.turn }}", at, "city") == "Rome:\nweather? 1"
+    assert render_words("{{match.city}}:\n{{ last_user }} {{ call.turn }}", at, "city") == "Rome:\nweather? 1"
     with pytest.raises(TypeError):
-        rendered("{{ match.city|upper }}", at, "city")
+        render_words("{{ match.city|upper }}", at, "city")
 
 
 def test_only_what_a_template_asks_of_the_call_is_worked_out():
     asked = call("hello", tokenizer=None)  # no tokens can be counted
-    assert rendered("{{ call['model'] ~ '!' }}", scope(asked)) == "gpt-4o!"
+    assert render_words("{{ call['model'] ~ '!' }}", scope(asked)) == "gpt-4o!"
     with pytest.raises(Failure):
-        rendered("{{ call.prompt_tokens ~ '!' }}", scope(asked))
+        render_words("{{ call.prompt_tokens ~ '!' }}", scope(asked))
 
 
 PLACE = scope(call("hello", meaning={"a": 1}))
@@ -193,7 +193,7 @@ RENDERED = {
 
 @pytest.mark.parametrize(("template", "text"), RENDERED.items())
 def test_what_templates_come_to(template, text):
-    assert rendered(template) == text
+    assert render_words(template) == text
 
 
 BROKEN = {
@@ -222,7 +222,7 @@ BROKEN = {
 @pytest.mark.parametrize(("template", "message"), BROKEN.items())
 def test_what_is_wrong_is_found_when_the_rules_are_loaded(template, message):
     with pytest.raises(RuleError) as caught:
-        rendered(template, None, "city")
+        render_words(template, None, "city")
     (mistake,) = caught.value.mistakes
     assert mistake.message.startswith(message)
 
@@ -264,7 +264,7 @@ WRONG = {
 @pytest.mark.parametrize(("template", "message"), WRONG.items())
 def test_calls_that_always_fail_are_found_when_the_rules_are_loaded(template, message):
     with pytest.raises(RuleError) as caught:
-        rendered(template, None, "city")
+        render_words(template, None, "city")
     (mistake,) = caught.value.mistakes
     assert mistake.message.replace(" always fails", "") == f"the {message}"
 
@@ -300,13 +300,13 @@ RIGHT = [
 
 @pytest.mark.parametrize("template", RIGHT)
 def test_calls_that_some_request_lets_succeed_are_no_mistakes(template):
-    assert rendered(template, scope(call("hello 12"), {"city": "Rome"}), "city")
+    assert render_words(template, scope(call("hello 12"), {"city": "Rome"}), "city")
 
 
 @pytest.mark.parametrize("path", KINDS)
 def test_variables_are_of_the_kind_that_checks_rely_on(path):
     for at in (scope(FULL), scope(call(*tool_result("cold"), n=1, seed=3, max_tokens=9))):
-        seen = json.loads(rendered("{{ %s|tojson }}" % path, at))  # noqa: UP031
+        seen = json.loads(render_words("{{ %s|tojson }}" % path, at))  # noqa: UP031
         assert make_plain(seen).__class__ in KINDS[path]
 
 
@@ -325,7 +325,7 @@ FAILS = {
 @pytest.mark.parametrize(("template", "why"), FAILS.items())
 def test_a_template_that_fails_is_a_500_that_says_why(template, why, capfd):
     with pytest.raises(Failure) as caught:
-        rendered(template)
+        render_words(template)
     assert caught.value.reason == "server_error"
     assert caught.value.status == 500
     assert caught.value.message.startswith(f"r.yaml a rule: the template of this rule failed: {why}")
@@ -334,7 +334,7 @@ def test_a_template_that_fails_is_a_500_that_says_why(template, why, capfd):
 def test_a_template_that_fails_tells_little_of_the_request():
     secret = scope(call("secret " * 1000, raw={"secret": "x" * 1000}))
     with pytest.raises(Failure) as caught:
-        rendered("{{ (last_user ~ body)|int }}", secret)
+        render_words("{{ (last_user ~ body)|int }}", secret)
     assert "secret" not in caught.value.message
     assert len(caught.value.message) < 300
 
@@ -349,7 +349,7 @@ def test_the_request_is_never_changed():
         "{{ body.update({}) }}",
     ):
         with pytest.raises(Failure):
-            rendered(template, made)
+            render_words(template, made)
     assert raw == {"a": {"b": [1]}}
 
 
@@ -371,10 +371,13 @@ HOSTILE = st.text() | st.sampled_from(
 def test_what_a_client_sends_is_only_ever_a_value(asked, ordered, result):
     made = call(Message("system", ordered), *tool_result(result)[:0], asked, *tool_result(result)[1:], raw={"x": asked})
     at = scope(made, {"group": asked})
-    assert rendered("{{ last_user }}", at) == asked
-    assert rendered("{{ system }}", at) == ordered
-    assert rendered("{{ tool_result.text }}|{{ match.group }}|{{ body.x }}", at, "group") == f"{result}|{asked}|{asked}"
-    assert rendered("{% for m in messages %}{{ m.text }}{% endfor %}", at) == ordered + asked + result
+    assert render_words("{{ last_user }}", at) == asked
+    assert render_words("{{ system }}", at) == ordered
+    assert (
+        render_words("{{ tool_result.text }}|{{ match.group }}|{{ body.x }}", at, "group")
+        == f"{result}|{asked}|{asked}"
+    )
+    assert render_words("{% for m in messages %}{{ m.text }}{% endfor %}", at) == ordered + asked + result
 
 
 @pytest.mark.parametrize(
@@ -386,7 +389,7 @@ def test_what_a_client_sends_is_only_ever_a_value(asked, ordered, result):
     ],
 )
 def test_names_in_comments_and_raw_text_are_nobodys(template, text):
-    assert rendered(template) == text
+    assert render_words(template) == text
 
 
 @pytest.mark.parametrize(("slip", "column"), [("{{ call.modl }}", 9), ("  {{ 1|uper }}", 11), ("{{ last is odd }}", 9)])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.kit.raw import GET, HI, STREAM, Raw, chunked, post
+from tests.kit.raw import GET, HI, STREAM, Raw, post, write_chunked
 from tests.kit.served import Served, served
 
 RULES = """\
@@ -40,8 +40,8 @@ def line(server: Served) -> Iterator[Raw]:
         post(HI).replace(b"host: x", b"host:"),
         b"\r\n" + post(HI),
         b"\r\n\r\n" + post(HI),
-        post(chunked(HI), "transfer-encoding: chunked"),
-        post(chunked(*(HI[at : at + 1] for at in range(len(HI)))), "Transfer-Encoding: Chunked"),
+        post(write_chunked(HI), "transfer-encoding: chunked"),
+        post(write_chunked(*(HI[at : at + 1] for at in range(len(HI)))), "Transfer-Encoding: Chunked"),
         post(b"%X;a=b;c=\"d;e\\\"\";f\r\n%b\r\n000;g\r\nx-trailer: 1\r\nhost: y\r\n\r\n" % (len(HI), HI),
              "transfer-encoding: chunked"),
         post(HI, f"content-length: 000{len(HI)}"),
@@ -68,7 +68,9 @@ def test_a_request_is_read(sent: bytes, at_once: bool, line: Raw) -> None:
 
 
 def test_requests_in_one_packet_are_answered_in_their_order(line: Raw) -> None:
-    line.send(post(SLOWLY), GET + post(chunked(HI), "transfer-encoding: chunked") + post(b"{}") + GET, post(STREAM))
+    line.send(
+        post(SLOWLY), GET + post(write_chunked(HI), "transfer-encoding: chunked") + post(b"{}") + GET, post(STREAM)
+    )
     kinds = [(received.status, received.body[:40]) for received in (line.receive() for _ in range(6))]
     assert [status for status, _ in kinds] == [200, 200, 200, 400, 200, 200]
     assert kinds[1] == kinds[4]
@@ -123,7 +125,7 @@ def test_a_body_that_is_too_large_is_not_asked_for(line: Raw) -> None:
 @pytest.mark.parametrize("in_chunks", [True, False])
 def test_who_sends_too_much_hears_so(size: int, in_chunks: bool, line: Raw) -> None:
     body = b" " * size
-    line.send(post(chunked(body), "transfer-encoding: chunked") if in_chunks else post(body))
+    line.send(post(write_chunked(body), "transfer-encoding: chunked") if in_chunks else post(body))
     received = line.receive()
     assert received.status == 413
     assert line.rest() == b"" if received.headers.get("connection") == "close" else line.is_open()

@@ -10,7 +10,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from tests.kit.raw import HI, Raw, chunked, post
+from tests.kit.raw import HI, Raw, post, write_chunked
 from tests.kit.served import Served, served
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -32,7 +32,7 @@ def server() -> Iterator[Served]:
 def test_a_coded_body_is_answered_as_in_plain(coding: str, in_chunks: bool, server: Served) -> None:
     body, headers = PACK[coding](HI), [f"content-encoding: {coding}"]
     if in_chunks:
-        body, headers = chunked(body[:5], body[5:]), [*headers, "transfer-encoding: chunked"]
+        body, headers = write_chunked(body[:5], body[5:]), [*headers, "transfer-encoding: chunked"]
     with Raw(server.port) as line:
         plain = line.send(post(HI)).receive()
         for _ in range(2):  # the second time it is remembered

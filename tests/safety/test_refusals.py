@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.kit.raw import HI, Raw, chunked, post
+from tests.kit.raw import HI, Raw, post, write_chunked
 from tests.kit.served import Served, served
 
 P = b"POST /v1/chat/completions HTTP/1.1\r\n"
@@ -28,7 +28,7 @@ def _get(target: bytes, version: bytes = b"HTTP/1.1", method: bytes = b"GET") ->
 
 HEADS: dict[str, tuple[bytes, int]] = {
     "both lengths": (_head(L, C) + HI, 400),
-    "both lengths, the other way round": (_head(C, L) + chunked(HI), 400),
+    "both lengths, the other way round": (_head(C, L) + write_chunked(HI), 400),
     "two lengths": (_head(L, b"content-length: 5\r\n") + HI, 400),
     "the same length twice": (_head(L, L) + HI, 400),
     "a list of lengths": (_head(b"content-length: 5, 5\r\n") + HI, 400),
@@ -41,20 +41,20 @@ HEADS: dict[str, tuple[bytes, int]] = {
     "a length without digits": (_head(b"content-length:\r\n") + HI, 400),
     "a length beyond all bounds": (_head(b"content-length: " + b"9" * 30 + b"\r\n") + HI, 400),
     "another coding": (_head(b"transfer-encoding: gzip\r\n") + HI, 400),
-    "another coding before chunked": (_head(b"transfer-encoding: gzip, chunked\r\n") + chunked(HI), 400),
-    "chunked before another coding": (_head(b"transfer-encoding: chunked, gzip\r\n") + chunked(HI), 400),
-    "chunked and identity": (_head(b"transfer-encoding: chunked, identity\r\n") + chunked(HI), 400),
+    "another coding before chunked": (_head(b"transfer-encoding: gzip, chunked\r\n") + write_chunked(HI), 400),
+    "chunked before another coding": (_head(b"transfer-encoding: chunked, gzip\r\n") + write_chunked(HI), 400),
+    "chunked and identity": (_head(b"transfer-encoding: chunked, identity\r\n") + write_chunked(HI), 400),
     "identity": (_head(b"transfer-encoding: identity\r\n") + HI, 400),
-    "chunked twice": (_head(C, C) + chunked(HI), 400),
-    "something like chunked": (_head(b"transfer-encoding: xchunked\r\n") + chunked(HI), 400),
-    "chunked in quotes": (_head(b'transfer-encoding: "chunked"\r\n') + chunked(HI), 400),
-    "chunked after a vertical tab": (_head(b"transfer-encoding: \x0bchunked\r\n") + chunked(HI), 400),
-    "chunked with a parameter": (_head(b"transfer-encoding: chunked;a=b\r\n") + chunked(HI), 400),
-    "chunked in HTTP/1.0": (P.replace(b"1.1", b"1.0") + H + C + b"\r\n" + chunked(HI), 400),
-    "white space before the colon": (_head(b"transfer-encoding : chunked\r\n") + chunked(HI), 400),
+    "chunked twice": (_head(C, C) + write_chunked(HI), 400),
+    "something like chunked": (_head(b"transfer-encoding: xchunked\r\n") + write_chunked(HI), 400),
+    "chunked in quotes": (_head(b'transfer-encoding: "chunked"\r\n') + write_chunked(HI), 400),
+    "chunked after a vertical tab": (_head(b"transfer-encoding: \x0bchunked\r\n") + write_chunked(HI), 400),
+    "chunked with a parameter": (_head(b"transfer-encoding: chunked;a=b\r\n") + write_chunked(HI), 400),
+    "chunked in HTTP/1.0": (P.replace(b"1.1", b"1.0") + H + C + b"\r\n" + write_chunked(HI), 400),
+    "white space before the colon": (_head(b"transfer-encoding : chunked\r\n") + write_chunked(HI), 400),
     "a tab before the colon": (_head(b"content-length\t: 5\r\n") + HI, 400),
     "a folded header": (_head(b"x-a: b\r\n c\r\n", L) + HI, 400),
-    "a folded coding": (_head(b"transfer-encoding:\r\n chunked\r\n") + chunked(HI), 400),
+    "a folded coding": (_head(b"transfer-encoding:\r\n chunked\r\n") + write_chunked(HI), 400),
     "a first header with white space before it": (P + b" host: x\r\n" + L + b"\r\n" + HI, 400),
     "a header without a colon": (_head(b"what is this\r\n", L) + HI, 400),
     "a header without a name": (_head(b": a\r\n", L) + HI, 400),

@@ -24,7 +24,7 @@ from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
 from mockserver.server.recording.recording_policy import RecordingPolicy
 from mockserver.server.sources import Sources, check_cassettes
 from mockserver.state.in_memory import MemoryCounters
-from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
+from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, make_recorded_stream
 
 MISSING = r'there is no cassette "chat" in .*; to record it, set --record once and --upstream DIALECT=URL'
 ONE, TWO, THREE = (episode(chat(text), text) for text in "abc")
@@ -329,7 +329,7 @@ def test_live_requests_are_redacted_before_they_are_looked_up() -> None:
 
 # --- replies
 
-STREAM = streamed("1", "[DONE]", every=0.2)
+STREAM = make_recorded_stream("1", "[DONE]", every=0.2)
 PLAIN = Recorded(200, (("Content-Type", "text/plain"),), b"abc", took=0.5)
 
 

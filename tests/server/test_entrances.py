@@ -32,7 +32,7 @@ from tests.fuzz.bodies import NUMBERS, TEXTS, sound
 from tests.kit.entrances import Entrances, Heard, Request
 from tests.kit.odd import ODD
 from tests.kit.odd import places as places_in
-from tests.kit.raw import HI, PATIENCE, STREAM, Raw, chunked, post
+from tests.kit.raw import HI, PATIENCE, STREAM, Raw, post, write_chunked
 from tests.server.test_bad_requests import BROKEN, ODD_HEADERS
 
 Json = Any
@@ -335,8 +335,8 @@ HELLO = post(HI)
         ((HELLO + HELLO[:-5], HELLO[-5:] + HELLO), [200, 200, 200], 2),
         ((HELLO[:-5], HELLO[-5:]), [200], 1),
         ((HELLO[:30], HELLO[30:]), [200], 0),
-        ((post(chunked(HI), "transfer-encoding: chunked"),), [200], 0),
-        ((post(chunked(HI[:9], HI[9:]), "transfer-encoding: chunked"),), [200], 0),
+        ((post(write_chunked(HI), "transfer-encoding: chunked"),), [200], 0),
+        ((post(write_chunked(HI[:9], HI[9:]), "transfer-encoding: chunked"),), [200], 0),
         ((post(HI, "expect: 100-continue"),), [100, 200], 1),
         ((post(HI, "expect: 100-continue")[: -len(HI)], HI), [100, 200], 1),
         ((post(HI, "connection: close"),), [200], 1),

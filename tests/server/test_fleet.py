@@ -22,9 +22,9 @@ from mockserver.server.shared_state import join_fleet
 from mockserver.server.sources import Sources
 from tests.determinism.requests import GOLDEN, ask_there, requests, rules
 from tests.kit.episodes import chat
-from tests.kit.processes import Served, serving, until
+from tests.kit.processes import Served, serving, wait_until_true
 from tests.kit.raw import Raw
-from tests.kit.shared import RedisServer, free_ports, sentinel
+from tests.kit.shared import RedisServer, find_free_ports, sentinel
 
 pytestmark = pytest.mark.needs("pgrep")
 
@@ -57,7 +57,7 @@ def servers(running: Sequence[Served], folder: Path) -> Sequence[Served]:
     """Three servers with one state and a cassette, as if they had just started."""
     for name in "abc":
         (folder / name / "rules.yaml").write_text(RULES)
-    until(lambda: "rules" in running[0].control("reload", {}))
+    wait_until_true(lambda: "rules" in running[0].control("reload", {}))
     running[0].control("reset?namespace=*", {})
     assert [server.chat("hi") for server in running] == ["from the file"] * 3
     return running
@@ -195,13 +195,13 @@ def test_without_the_state(servers: Sequence[Served], redis_of_three: RedisServe
     assert [server.chat("hi", "own") for server in servers] == ["a"] * 3
     redis_of_three.process.send_signal(signal.SIGSTOP)
     try:
-        until(lambda: servers[0].chat("hi", "own") == 503)
+        wait_until_true(lambda: servers[0].chat("hi", "own") == 503)
         assert servers[0].chat("hi", "untouched") == "from the file"
         status, refused = servers[0].ask("/__mockserver__/api/rules", {"name": "q", "then": {"text": "a"}})
         assert (status, refused["error"].startswith("state lost")) == (503, True)
     finally:
         redis_of_three.process.send_signal(signal.SIGCONT)
-    until(lambda: [server.chat("hi", "own") for server in servers] == ["a"] * 3)
+    wait_until_true(lambda: [server.chat("hi", "own") for server in servers] == ["a"] * 3)
     pushed(servers[1], "again")
     assert servers[2].chat("hi") == "again"
 
@@ -242,21 +242,21 @@ def test_a_server_that_was_stopped_reads_its_files_again(servers: Sequence[Serve
     with asleep(servers[0]) as answers:
         for name in "abc":
             (folder / name / "rules.yaml").write_text(RULES.replace("file}}", "new file}}"))
-        until(lambda: "rules" in servers[1].control("reload", {}))
+        wait_until_true(lambda: "rules" in servers[1].control("reload", {}))
     assert answers in (["from the new file"], [503])
     assert servers[0].chat("hi") == "from the new file"
 
 
 def test_numbers_of_calls_come_once(shared: RedisServer, tmp_path: Path) -> None:
     with serving(tmp_path, RULES, "--state", shared.url, "--workers", 3) as served:
-        until(lambda: len(served.control("state")["namespaces"]) and len(served.workers) == 3)
+        wait_until_true(lambda: len(served.control("state")["namespaces"]) and len(served.workers) == 3)
         for _ in range(30):
             served.chat("hi")
         numbers = [call["call"] for call in served.control("calls?compact=true")["calls"]]
         assert len(numbers) == len(set(numbers)) == 30
         assert {number % 1000 for number in numbers} <= {0, 1, 2}
         os.kill(max(served.workers), signal.SIGKILL)
-        until(lambda: len(served.workers) == 3)
+        wait_until_true(lambda: len(served.workers) == 3)
         for _ in range(30):
             numbers.append(served.control("calls", None, "DELETE") and served.chat("hi"))
             (call,) = served.control("calls?compact=true")["calls"]
@@ -303,10 +303,10 @@ def test_a_state_that_was_lost_begins_anew(start_redis: Callable[..., RedisServe
         pushed(served, "before")
         assert served.chat("hi") == "before"
         redis.kill()
-        until(lambda: served.chat("hi") == 503)
+        wait_until_true(lambda: served.chat("hi") == 503)
         redis.start()
-        until(lambda: served.chat("hi") == "from the file")
-        until(lambda: served.control("ready")["state"] == "ok")
+        wait_until_true(lambda: served.chat("hi") == "from the file")
+        wait_until_true(lambda: served.control("ready")["state"] == "ok")
         pushed(served, "after")
         assert served.chat("hi") == "after"
 
@@ -329,13 +329,13 @@ COUNTED = "rules: [{name: counted, when: {last_user: count}, times: 40, then: {t
 
 @pytest.mark.slow
 def test_a_failover_by_sentinel(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
-    first, second, third = free_ports(3)
+    first, second, third = find_free_ports(3)
     primary = start_redis("--port", str(first))
     replica = start_redis(
         "--port", str(second), "--replicaof", "127.0.0.1", str(first), "--repl-diskless-sync-delay", "0"
     )
     with sentinel(tmp_path, third, first) as ask, ExitStack() as stack:
-        until(lambda: b"ok" in str(ask("SENTINEL", "REPLICAS", "main")).encode())
+        wait_until_true(lambda: b"ok" in str(ask("SENTINEL", "REPLICAS", "main")).encode())
         servers = list[Served]()
         for name in "ab":
             (tmp_path / name).mkdir()
@@ -364,9 +364,9 @@ def test_a_failover_by_sentinel(start_redis: Callable[..., RedisServer], tmp_pat
         answers += [servers[number % 2].chat("count") for number in range(40)]
         assert 0 <= 40 - answers.count("counted") <= answers.count(503), "what got a 503 may have been counted"
         # On a busy machine one more command may time out, after which a server is lost for a moment.
-        until(lambda: [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"])
+        wait_until_true(lambda: [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"])
         assert pushed(servers[0], "after") < LEASE + 2
-        until(lambda: [server.chat("hi") for server in servers] == ["after", "after"])
+        wait_until_true(lambda: [server.chat("hi") for server in servers] == ["after", "after"])
         assert replica.command("ROLE")[0] == b"master"
         numbers = list[int]()
         while {number % 1000 for number in numbers} != {0, 1}:

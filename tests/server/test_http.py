@@ -37,7 +37,7 @@ from mockserver.server.visit import Visit
 from mockserver.testing import MockServer
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
-from tests.kit.raw import GET, HI, Raw, RawResponse, chunked, post
+from tests.kit.raw import GET, HI, Raw, RawResponse, post, write_chunked
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Field = tuple[bytes, bytes]
@@ -180,7 +180,7 @@ SEGMENTS = [
     ],
     *[post(b"hello", more) for more in ("connection: close", "x-a: b", "content-length: 5", "expect: 100-continue")],
     post(b"hello", version="1.0"),
-    post(chunked(b"hello"), "transfer-encoding: chunked"),
+    post(write_chunked(b"hello"), "transfer-encoding: chunked"),
     UPGRADE,
     post(b"hello", "x-a: \r\n content-length: 5"),
 ]
@@ -259,11 +259,11 @@ def test_a_refusal_follows_the_earlier_answers(before: bytes, line: Raw) -> None
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        (chunked(*[b"12345678"] * 50_000), 200),
-        (chunked(*[b"x"] * 50_000), 400),
+        (write_chunked(*[b"12345678"] * 50_000), 200),
+        (write_chunked(*[b"x"] * 50_000), 400),
         (b"1;%b\r\nx\r\n" % (b"a" * 400) * 1000 + b"0\r\n\r\n", 400),
-        (chunked(b"x").removesuffix(b"\r\n") + b"a: %b\r\n\r\n" % (b"b" * 8_000), 200),
-        (chunked(b"x").removesuffix(b"\r\n") + b"a: b\r\n" * 100_000 + b"\r\n", 400),
+        (write_chunked(b"x").removesuffix(b"\r\n") + b"a: %b\r\n\r\n" % (b"b" * 8_000), 200),
+        (write_chunked(b"x").removesuffix(b"\r\n") + b"a: b\r\n" * 100_000 + b"\r\n", 400),
     ],
 )
 def test_the_framing_of_a_body_may_not_outweigh_it(body: bytes, status: int, line: Raw) -> None:

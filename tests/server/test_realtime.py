@@ -16,7 +16,20 @@ from websockets.sync.client import connect
 from mockserver.media.samples import FORMATS
 from mockserver.media.tone import read_tone
 from mockserver.testing import MockServer
-from tests.kit.realtime import MANUAL, SILENCE, Talk, append, heard, respond, said, speech, talk, types, update, user
+from tests.kit.realtime import (
+    MANUAL,
+    SILENCE,
+    Talk,
+    append,
+    join_said,
+    join_sound,
+    respond,
+    speech,
+    talk,
+    types,
+    update,
+    user,
+)
 from tests.kit.sockets import socket
 
 RULES = """
@@ -100,7 +113,7 @@ def test_a_written_answer(client: Talk) -> None:
     events = client.tell(respond())
     assert types(events) == WRITTEN
     done = events[-2]["response"]
-    assert said(done) == "Hello there, friend."
+    assert join_said(done) == "Hello there, friend."
     assert (done["status"], done["status_details"], done["output_modalities"]) == ("completed", None, ["text"])
     assert done["output"][0]["content"] == [{"type": "output_text", "text": "Hello there, friend."}]
     assert events[3]["part"] == {"type": "text", "text": ""}
@@ -110,7 +123,7 @@ def test_a_spoken_answer_can_be_heard(client: Talk) -> None:
     client.tell(user("hello"), until="conversation.item.done")
     events = client.tell(respond())
     assert types(events) == SPOKEN
-    sound = heard(events)
+    sound = join_sound(events)
     assert read_tone(sound) == "Hello there, friend."
     assert len(sound) % 2400 == 0, "whole tokens of 50 ms"
     pieces = [b64decode(event["delta"]) for event in events if event["type"] == "response.output_audio.delta"]
@@ -130,7 +143,7 @@ def test_a_function_call_and_its_result(client: Talk) -> None:
     assert (call["type"], call["status"], call["arguments"]) == ("function_call", "completed", '{"city":"Oslo"}')
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
     events = client.tell({"type": "conversation.item.create", "item": result}, respond(**TEXT))
-    assert said(events[-2]["response"]) == "It is sunny."
+    assert join_said(events[-2]["response"]) == "It is sunny."
 
 
 def test_a_message_and_a_call_come_one_after_the_other(client: Talk) -> None:
@@ -151,7 +164,7 @@ def test_a_turn_that_the_client_commits(client: Talk) -> None:
         == COMMITTED
     )
     events = client.tell(respond(**TEXT))
-    assert said(events[-2]["response"]) == "Hello there, friend."
+    assert join_said(events[-2]["response"]) == "Hello there, friend."
     tokens = events[-2]["response"]["usage"]["input_token_details"]
     assert tokens["audio_tokens"] > 0
 
@@ -170,7 +183,7 @@ def test_a_turn_that_is_heard(form: str, detection: str, client: Talk) -> None:
     assert stopped["audio_end_ms"] - started["audio_start_ms"] > kind.measure(len(loud))
     assert started["item_id"] == stopped["item_id"] == committed["item_id"]
     assert next(event for event in events if "transcript" in event)["transcript"] == "hello"
-    assert read_tone(kind.decode(heard(events))) == "Hello there, friend."
+    assert read_tone(kind.decode(join_sound(events))) == "Hello there, friend."
 
 
 def test_speech_that_comes_in_pieces_is_the_same_as_at_once(client: Talk) -> None:
@@ -184,7 +197,7 @@ def test_turns_are_heard_wherever_they_begin(client: Talk) -> None:
     for samples in range(0, 1_000, 97):
         client.send(append(bytes(2 * samples)))
         done = client.tell(append(speech("hello") + SILENCE))[-2]["response"]
-        assert said(done) == "Hello there, friend.", samples
+        assert join_said(done) == "Hello there, friend.", samples
 
 
 def test_silence_is_no_turn(client: Talk) -> None:
@@ -244,7 +257,7 @@ def test_a_rule_says_what_was_heard(server: MockServer) -> None:
     server.on(operation="transcriptions").reply(transcript="history")
     with talk(server.url) as client:
         events = client.tell(append(b"\x00\x40" * 24_000 + SILENCE))
-        assert said(events[-2]["response"]) == "history"
+        assert join_said(events[-2]["response"]) == "history"
     assert [call.operation for call in server.calls] == ["transcriptions", "realtime"]
 
 
@@ -252,7 +265,7 @@ def test_a_transcript_of_the_client_counts(client: Talk) -> None:
     part = {"type": "input_audio", "transcript": "hello", "audio": append(SILENCE)["audio"]}
     item = {"type": "message", "role": "user", "content": [part]}
     events = client.tell({"type": "conversation.item.create", "item": item}, respond(**TEXT))
-    assert said(events[-2]["response"]) == "Hello there, friend."
+    assert join_said(events[-2]["response"]) == "Hello there, friend."
 
 
 def test_a_response_out_of_band_leaves_the_conversation_alone(client: Talk) -> None:
@@ -263,8 +276,8 @@ def test_a_response_out_of_band_leaves_the_conversation_alone(client: Talk) -> N
     events = client.tell(respond(**fields, **TEXT))
     assert not [kind for kind in types(events) if kind.startswith("conversation.")]
     done = events[-2]["response"]
-    assert (said(done), done["conversation_id"], done["metadata"]) == ("Be brief.|history", None, {"topic": "x"})
-    assert said(client.ask("history", **TEXT)) == "hello|history"
+    assert (join_said(done), done["conversation_id"], done["metadata"]) == ("Be brief.|history", None, {"topic": "x"})
+    assert join_said(client.ask("history", **TEXT)) == "hello|history"
 
 
 def test_a_response_may_see_items_of_the_conversation(client: Talk) -> None:
@@ -272,7 +285,7 @@ def test_a_response_may_see_items_of_the_conversation(client: Talk) -> None:
     client.tell(user("history"), until="conversation.item.done")
     other = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "history"}]}
     events = client.tell(respond(input=[{"type": "item_reference", "id": name}, other], **TEXT))
-    assert said(events[-2]["response"]) == "hello|history"
+    assert join_said(events[-2]["response"]) == "hello|history"
 
 
 # Items.
@@ -292,7 +305,7 @@ def test_items_are_put_in_order_shown_and_deleted(client: Talk) -> None:
         until="conversation.item.retrieved",
     )
     assert shown[-1]["item"] == first["item"]
-    assert said(client.ask("history", **TEXT)) == "a|b|history"
+    assert join_said(client.ask("history", **TEXT)) == "a|b|history"
 
 
 def test_what_was_said_and_heard_is_retrieved_with_its_sound(client: Talk) -> None:
@@ -307,11 +320,11 @@ def test_what_was_said_and_heard_is_retrieved_with_its_sound(client: Talk) -> No
 def test_an_answer_is_cut_to_what_was_played(client: Talk) -> None:
     events = client.tell(user("hello"), respond())
     (item,) = events[-2]["response"]["output"]
-    length = len(heard(events)) // 48
+    length = len(join_sound(events)) // 48
     cut = {"type": "conversation.item.truncate", "item_id": item["id"], "content_index": 0, "audio_end_ms": length // 2}
     told = client.tell(cut, until="conversation.item.truncated")[-1]
     assert {key: told[key] for key in cut if key != "type"} == {key: cut[key] for key in cut if key != "type"}
-    assert said(client.ask("history", **TEXT)) == "hello|Hello ther|history"
+    assert join_said(client.ask("history", **TEXT)) == "hello|Hello ther|history"
     assert client.fail(cut | {"audio_end_ms": length})["message"] == (
         f"Audio content of {length // 2}ms is already shorter than {length}ms"
     )
@@ -330,10 +343,10 @@ def test_a_response_is_cancelled(client: Talk) -> None:
         {"type": "cancelled", "reason": "client_cancelled"},
     )
     assert done["output"][0]["status"] == "incomplete"
-    words = said(done)
+    words = join_said(done)
     assert words
     assert "one two three four".startswith(words)
-    assert said(client.ask("history", **TEXT)) == f"slow|{words}|history"
+    assert join_said(client.ask("history", **TEXT)) == f"slow|{words}|history"
 
 
 def test_the_user_interrupts(client: Talk) -> None:
@@ -342,7 +355,7 @@ def test_the_user_interrupts(client: Talk) -> None:
     assert "input_audio_buffer.speech_started" in types(events)
     assert events[-2]["response"]["status_details"]["reason"] == "turn_detected"
     events = client.tell(append(SILENCE))
-    assert said(events[-2]["response"]) == "Hello there, friend."
+    assert join_said(events[-2]["response"]) == "Hello there, friend."
 
 
 def test_a_response_that_may_not_be_interrupted_goes_on(client: Talk) -> None:
@@ -350,7 +363,7 @@ def test_a_response_that_may_not_be_interrupted_goes_on(client: Talk) -> None:
     client.tell(update(audio={"input": {"turn_detection": detection}}), until="session.updated")
     client.tell(user("slow"), respond(**TEXT), until="response.created")
     events = client.tell(append(speech("hello") + SILENCE))
-    assert said(events[-2]["response"]) == "one two three four"
+    assert join_said(events[-2]["response"]) == "one two three four"
 
 
 def test_there_is_one_response_at_a_time_but_several_out_of_band(client: Talk) -> None:
@@ -505,7 +518,7 @@ def test_equal_sessions_are_equal(server: MockServer) -> None:
 )
 def test_every_mount_has_sessions(path: str, query: str, server: MockServer) -> None:
     with talk(server.url, query, path=path, headers={"api-key": "k"}) as client:
-        assert said(client.ask("hello", **TEXT)) == "Hello there, friend."
+        assert join_said(client.ask("hello", **TEXT)) == "Hello there, friend."
 
 
 # What rules can do.
@@ -541,7 +554,7 @@ def test_a_request_that_no_rule_answers_is_an_error_event() -> None:
 def test_the_limit_of_tokens_ends_an_answer(client: Talk) -> None:
     done = client.ask("slow", max_output_tokens=2, **TEXT)
     assert (done["status"], done["status_details"]["reason"]) == ("incomplete", "max_output_tokens")
-    assert said(done) == "one two"
+    assert join_said(done) == "one two"
     assert done["output"][0]["status"] == "incomplete"
 
 

@@ -16,7 +16,7 @@ import pytest
 from mockserver.media.samples import FORMATS
 from mockserver.testing import MockServer
 from tests.kit.control import API
-from tests.kit.realtime import MANUAL, Talk, append, heard, respond, said, speech, talk, types, update, user
+from tests.kit.realtime import MANUAL, Talk, append, join_said, join_sound, respond, speech, talk, types, update, user
 
 RULES = """
 version: 1
@@ -82,8 +82,8 @@ def client(server: MockServer) -> Iterator[Talk]:
 
 def test_a_file_of_a_rule_is_heard(client: Talk) -> None:
     events = client.tell(user("hello"), respond())
-    assert said(events[-2]["response"]) == "Hello there"
-    sound = heard(events)
+    assert join_said(events[-2]["response"]) == "Hello there"
+    sound = join_sound(events)
     assert sound == array("h", [round(8_000 * sin(2 * pi * 300 * at / 24_000)) for at in range(24_000)]).tobytes()
     assert events[-2]["response"]["usage"]["output_token_details"]["audio_tokens"] == 20
 
@@ -93,8 +93,8 @@ def test_a_file_is_heard_at_the_rate_of_the_session(form: str, client: Talk) -> 
     output = {"format": {"type": form}}
     client.tell(update(audio={"output": output}), until="session.updated")
     events = client.tell(user("horn"), respond())
-    assert said(events[-2]["response"]) == ""
-    levels = FORMATS[form].read_levels(heard(events))
+    assert join_said(events[-2]["response"]) == ""
+    levels = FORMATS[form].read_levels(join_sound(events))
     assert len(levels) == FORMATS[form].rate
     crossings = sum(before < 0 <= after for before, after in pairwise(levels))
     assert crossings in range(296, 304)  # 300 hertz
@@ -102,9 +102,9 @@ def test_a_file_is_heard_at_the_rate_of_the_session(form: str, client: Talk) -> 
 
 def test_a_text_is_said_in_the_voice_of_a_rule(client: Talk) -> None:
     events = client.tell(user("say"), respond())
-    assert said(events[-2]["response"]) == "Good morning"
-    assert heard(events) != heard(client.tell(user("x"), respond(instructions="Good morning")))
-    assert said(client.ask("say", **TEXT)) == "Good morning"
+    assert join_said(events[-2]["response"]) == "Good morning"
+    assert join_sound(events) != join_sound(client.tell(user("x"), respond(instructions="Good morning")))
+    assert join_said(client.ask("say", **TEXT)) == "Good morning"
 
 
 @pytest.mark.parametrize("what", ["song", "voice"])
@@ -134,7 +134,7 @@ def test_the_tools_of_a_server_are_listed_and_called(server: MockServer, client:
     assert [item["type"] for item in response["output"]] == ["mcp_call", "message"]
     called = response["output"][0]
     assert (called["name"], called["arguments"], called["output"]) == ("search", '{"query":"tea"}', "Page 7 of tea")
-    assert said(response) == "Found: Page 7 of tea"
+    assert join_said(response) == "Found: Page 7 of tea"
     told = [kind for kind in types(events) if "mcp" in kind]
     assert told == [
         "response.mcp_call_arguments.delta",
@@ -180,7 +180,7 @@ def test_an_image_is_seen_by_rules_and_counted_apart(client: Talk) -> None:
     ]
     item = {"type": "message", "role": "user", "content": content}
     events = client.tell({"type": "conversation.item.create", "item": item}, respond(**TEXT))
-    assert said(events[-2]["response"]) == "A picture"
+    assert join_said(events[-2]["response"]) == "A picture"
     counted = events[-2]["response"]["usage"]["input_token_details"]
     assert counted["image_tokens"] == 255
     assert 0 < counted["text_tokens"] < 30

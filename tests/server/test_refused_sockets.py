@@ -9,7 +9,7 @@ from websockets.exceptions import InvalidHandshake, InvalidMessage, InvalidStatu
 
 from mockserver.config.errors import MockserverError
 from mockserver.testing import MockServer
-from tests.kit.sockets import socket, text_of
+from tests.kit.sockets import join_deltas_of, socket
 
 pytestmark = pytest.mark.filterwarnings("ignore:connect.. must be used as a context manager:DeprecationWarning")
 
@@ -31,7 +31,7 @@ def test_an_error_of_a_rule_is_the_answer_to_the_handshake(status: int, server: 
     assert (response.status_code, response.headers["x-reason"]) == (status, "maintenance")
     assert b'"message"' in response.body
     with socket(server.url) as connection:
-        assert text_of(connection.ask("hello")) == "Hello there"
+        assert join_deltas_of(connection.ask("hello")) == "Hello there"
     first, second = server.calls
     assert (first.operation, first.method, first.status, first.websocket) == ("websocket", "GET", status, True)
     assert (first.source.partition(" ")[0], first.ended, second.operation) == ("rule", "complete", "responses")
@@ -45,7 +45,7 @@ def test_conditions_are_those_of_any_request(server: MockServer) -> None:
             pass
         assert refused.value.response.status_code == status
     with socket(server.url, key="new") as connection:
-        assert text_of(connection.ask("hello")) == "Hello there"
+        assert join_deltas_of(connection.ask("hello")) == "Hello there"
 
 
 def test_rules_that_do_not_name_it_are_for_what_is_asked_on_the_connection(server: MockServer) -> None:

@@ -20,7 +20,7 @@ from tests.kit.scripts import (
     THERE,
     base,
     ended,
-    flushed,
+    flush_events,
     received,
 )
 from tests.kit.upstream import Upstream, chunk, plain, stream, upstream
@@ -37,7 +37,7 @@ LATE = {  # what ends a stream comes after its last event, by itself
     **{
         f"late {coding}": stream(*start, last[:-1], last[-1:], gap=0.05, headers=(f"content-encoding: {coding}",))
         for coding in CODINGS
-        for *start, last in (flushed(coding),)
+        for *start, last in (flush_events(coding),)
     },
     **{f"late {operation}": stream(*events, gap=0.05) for operation, events in ENDINGS.items()},
 }
@@ -95,7 +95,7 @@ def test_it_is_saved_before_the_client_sees_the_end(up: Upstream, script: str) -
 @pytest.mark.parametrize("coding", CODINGS)
 def test_the_end_of_a_coding_may_come_after_the_last_event(up: Upstream, coding: str) -> None:
     with relaying(up.base(f"late {coding}")) as relay:
-        assert received(relay, STREAM).body == b"".join(flushed(coding))
+        assert received(relay, STREAM).body == b"".join(flush_events(coding))
     assert relay.episode.reply.bytes == EVENTS
 
 

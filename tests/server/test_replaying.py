@@ -13,11 +13,11 @@ from mockserver.core.episode import Recorded
 from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-from tests.kit.cassette_folder import HEADERS, chat, episode, folder, streamed
+from tests.kit.cassette_folder import HEADERS, chat, episode, folder, make_recorded_stream
 from tests.kit.local import local
 from tests.kit.raw import Raw, RawResponse, post
 
-STREAM = streamed('{"a":1}', '{"a":2}', "[DONE]", every=0.15)
+STREAM = make_recorded_stream('{"a":1}', '{"a":2}', "[DONE]", every=0.15)
 LIMITED = Recorded(429, (*HEADERS, ("retry-after", "7"), ("content-encoding", "gzip")), b'{"error": "no"}\n', took=0.2)
 
 

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, ConnectionClosedError, Conne
 from mockserver.delivery.faults import ONLY_OVER_HTTP
 from mockserver.testing import MockServer
 from tests.kit.served import served
-from tests.kit.sockets import create, socket, text_of
+from tests.kit.sockets import create, join_deltas_of, socket
 
 RULES = """
 version: 1
@@ -66,9 +66,9 @@ def test_the_frames_are_the_events_of_the_stream_over_http(server: MockServer, t
 def test_every_mount_and_namespace_has_one(server: MockServer) -> None:
     for path in ("/v1/responses", "/openai/v1/responses", "/ns/mine/openai/v1/responses"):
         with socket(server.url, path) as client:
-            assert text_of(client.ask("hello")) == "Hello there", path
+            assert join_deltas_of(client.ask("hello")) == "Hello there", path
     with socket(server.url, "/azure-openai/openai/v1/responses", headers={"api-key": "k"}) as client:
-        assert text_of(client.ask("hello")) == "Hello there"
+        assert join_deltas_of(client.ask("hello")) == "Hello there"
     assert [call.path for call in server.calls][-1] == "/azure-openai/openai/v1/responses"
 
 
@@ -89,7 +89,7 @@ def test_answers_of_a_lane_come_one_after_the_other_and_lanes_side_by_side(serve
 def test_a_chain_goes_on_from_answers_of_the_connection_though_nothing_is_stored(server: MockServer) -> None:
     with socket(server.url) as client:
         first = client.ask("hello")[-1]["response"]["id"]
-        assert text_of(client.ask("and now?", previous_response_id=first)) == "You said hello."
+        assert join_deltas_of(client.ask("and now?", previous_response_id=first)) == "You said hello."
 
 
 def test_a_chain_does_not_go_on_from_what_another_connection_got() -> None:
@@ -115,7 +115,7 @@ def test_a_refused_continuation_forgets_its_parent_in_the_same_lane_only(server:
         for lane, known in (("b", True), ("a", False)):
             assert client.ask("refuse", previous_response_id=parent, stream_id=lane)[0]["type"] == "error"
             again = client.ask("and now?", previous_response_id=parent, stream_id=lane)
-            assert (text_of(again) == "You said hello.") is known
+            assert (join_deltas_of(again) == "You said hello.") is known
 
 
 def test_a_warm_up_writes_nothing_and_can_be_gone_on_from(server: MockServer) -> None:
@@ -160,7 +160,7 @@ def test_an_error_is_an_event_and_the_connection_goes_on(name: str, server: Mock
         assert (error["type"], error["error"]["code"], error["error"]["param"]) == ("error", code, param)
         assert error["status"] == (429 if name == "a rule" else 400)
         assert ("headers" in error) is (name == "a rule")
-        assert text_of(client.ask("hello")) == "Hello there"
+        assert join_deltas_of(client.ask("hello")) == "Hello there"
     assert len(server.calls) == 2
 
 
@@ -209,8 +209,8 @@ def test_an_append_goes_on_from_the_response_before_it_though_that_was_not_made_
     server.on(last_user="continue", conversation="*Hello there*").reply("CONTINUED")
     with socket(server.url) as client:
         client.send(create("hello"), {**create("continue"), "type": "response.append"})
-        assert text_of(client.answer()) == "Hello there"
-        assert text_of(client.answer()) == "CONTINUED"
+        assert join_deltas_of(client.answer()) == "Hello there"
+        assert join_deltas_of(client.answer()) == "CONTINUED"
 
 
 def test_a_cut_is_noticed_whatever_the_request_says(server: MockServer) -> None:
@@ -225,12 +225,12 @@ def test_a_cut_is_noticed_whatever_the_request_says(server: MockServer) -> None:
 def test_a_handshake_may_state_that_it_has_no_body(server: MockServer) -> None:
     """Java's HttpClient does so."""
     with socket(server.url, headers={"Content-Length": "0"}) as client:
-        assert text_of(client.ask("hello")) == "Hello there"
+        assert join_deltas_of(client.ask("hello")) == "Hello there"
 
 
 def test_a_handshake_may_have_long_headers(server: MockServer) -> None:
     with socket(server.url, key="k" * 20_000) as client:
-        assert text_of(client.ask("hello")) == "Hello there"
+        assert join_deltas_of(client.ask("hello")) == "Hello there"
 
 
 def test_what_is_no_handshake_is_answered_over_http(server: MockServer) -> None:
@@ -276,9 +276,9 @@ def test_faults(name: str, server: MockServer) -> None:
             while not seen or seen[-1]["type"] != "response.completed":
                 seen.append(json.loads(client.connection.recv(timeout=0.5)))
     if raised is not None:
-        assert text_of(seen) == "one two"
+        assert join_deltas_of(seen) == "one two"
     elif name not in ("duplicate", "reorder"):
-        assert text_of(seen) == "one two three four"
+        assert join_deltas_of(seen) == "one two three four"
     assert server.calls[-1].faults == (name,)
 
 
@@ -326,9 +326,9 @@ def test_a_fault_of_http_does_nothing_and_a_remark_says_so(name: str, server: Mo
     server.on(last_user="hello").reply("one two", faults=[name])
     server.on(last_user="fail").fail(429, faults=[name])
     with socket(server.url) as client:
-        assert text_of(client.ask("hello")) == "one two"
+        assert join_deltas_of(client.ask("hello")) == "one two"
         assert client.ask("fail")[0]["status"] == 429
-        assert text_of(client.ask("call")) == ""
+        assert join_deltas_of(client.ask("call")) == ""
     for call in server.calls[:2]:
         assert call.faults == (name,)
         assert f"the fault {name} does nothing over a WebSocket" in call.answer_remarks
@@ -357,9 +357,9 @@ def test_an_error_in_the_middle_is_the_event_that_clients_of_a_socket_know(serve
     server.on(last_user="hello").reply("one two", faults=[{"error_event": {"after_tokens": 1, "reason": "rate_limit"}}])
     with socket(server.url) as client:
         *before, error = client.ask("hello")
-        assert text_of(before) == "one"
+        assert join_deltas_of(before) == "one"
         assert (error["type"], error["status"], error["error"]["code"]) == ("error", 429, "rate_limit_exceeded")
-        assert text_of(client.ask("call")) == "", "the connection goes on"
+        assert join_deltas_of(client.ask("call")) == "", "the connection goes on"
 
 
 def test_slowness_delays_whole_events(server: MockServer) -> None:
@@ -367,7 +367,7 @@ def test_slowness_delays_whole_events(server: MockServer) -> None:
     with socket(server.url) as client:
         began = time.monotonic()
         frames = client.ask("hello")
-        assert text_of(frames) == "one two"
+        assert join_deltas_of(frames) == "one two"
         assert time.monotonic() - began > sum(len(json.dumps(frame)) for frame in frames) / 60_000
 
 
@@ -417,7 +417,7 @@ def test_a_key_that_is_not_accepted_and_a_page_are_refused_before_the_socket_ope
             pass
         assert refused.value.response.status_code == 403
         with socket(server.url, key="sk-right") as client:
-            assert text_of(client.ask("hello")) == "Hello there"
+            assert join_deltas_of(client.ask("hello")) == "Hello there"
 
 
 def test_limits_count_each_answer(rules: Path) -> None:

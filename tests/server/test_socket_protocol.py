@@ -27,9 +27,9 @@ from tests.kit.sockets import (
     RawSocket,
     create,
     handshake,
+    join_deltas_of,
     raw_socket,
     socket,
-    text_of,
     write_frame,
 )
 
@@ -49,7 +49,7 @@ def receive_answer(client: RawSocket) -> str:
     frames = [json.loads(client.receive_text())]
     while frames[-1]["type"] != "response.completed":
         frames.append(json.loads(client.receive_text()))
-    return text_of(frames)
+    return join_deltas_of(frames)
 
 
 REFUSED = {
@@ -110,7 +110,7 @@ def test_a_message_may_come_in_fragments_with_pings_between_them(server: MockSer
 def test_a_client_may_compress(server: MockServer) -> None:
     for compression in ("deflate", None):
         with socket(server.url, compression=compression) as client:
-            assert text_of(client.ask("hello")) == "Hello there"
+            assert join_deltas_of(client.ask("hello")) == "Hello there"
             assert bool(client.connection.protocol.extensions) is (compression is not None)
 
 
@@ -134,7 +134,7 @@ def test_keys_of_a_handshake_are_not_shown(server: MockServer, caplog: pytest.Lo
     with Raw(int(server.url.rpartition(":")[2])) as line:
         assert line.send(handshake(*more, path="/v1/responses?api-key=in-a-query")).receive().status == 403
     with socket(server.url, "/v1/responses?api-key=in-a-query") as client:
-        assert text_of(client.ask("hello")) == "Hello there"
+        assert join_deltas_of(client.ask("hello")) == "Hello there"
     shown = httpx.get(f"{server.url}/__mockserver__/api/calls?bodies=true").text + caplog.text
     assert "sec-websocket-protocol" in shown
     assert "in-a-" not in shown
@@ -143,7 +143,7 @@ def test_keys_of_a_handshake_are_not_shown(server: MockServer, caplog: pytest.Lo
 def test_no_subprotocol_is_chosen(server: MockServer) -> None:
     with socket(server.url, subprotocols=["realtime", "other"]) as client:
         assert client.connection.subprotocol is None
-        assert text_of(client.ask("hello")) == "Hello there"
+        assert join_deltas_of(client.ask("hello")) == "Hello there"
 
 
 BROKEN = {
@@ -225,7 +225,7 @@ def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
         loop.call_soon_threadsafe(is_late.set)
         assert is_late.wait(PATIENCE)
         gate.set()
-        assert [text_of(client.answer()) for _ in range(3)] == ["opened"] * 3
+        assert [join_deltas_of(client.answer()) for _ in range(3)] == ["opened"] * 3
 
 
 def test_a_client_that_is_killed_ends_its_answers_though_nothing_of_it_is_read(
@@ -247,7 +247,7 @@ def test_a_client_that_is_killed_ends_its_answers_though_nothing_of_it_is_read(
 
 def test_a_session_ends_after_an_hour(server: MockServer) -> None:
     with socket(server.url) as client:
-        assert text_of(client.ask("hello")) == "Hello there"
+        assert join_deltas_of(client.ask("hello")) == "Hello there"
         server.clock.advance(socket_session.MAX_SESSION)
         (error,) = client.ask("hello")
         assert (error["status"], error["error"]["code"]) == (400, "websocket_connection_limit_reached")

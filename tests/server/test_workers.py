@@ -19,7 +19,7 @@ from mockserver.server.reload import reload
 from mockserver.server.sources import Sources
 from mockserver.server.workers import start_worker
 from tests.kit.episodes import chat
-from tests.kit.processes import Served, serving, until
+from tests.kit.processes import Served, serving, wait_until_true
 from tests.kit.program import run
 from tests.kit.raw import STREAM, Raw, post
 
@@ -144,7 +144,7 @@ def test_control_calls(two: Served) -> None:
 
 def test_requests_are_logged_with_the_worker(two: Served) -> None:
     assert two.chat("hi") == "hello"
-    until(lambda: ": 1 POST /v1/chat/completions -> 200" in two.errors)
+    wait_until_true(lambda: ": 1 POST /v1/chat/completions -> 200" in two.errors)
     (line,) = [line for line in two.errors.splitlines() if "POST" in line]
     assert line.startswith(("worker 1: 1 POST", "worker 2: 1 POST"))
 
@@ -159,9 +159,9 @@ def test_a_killed_worker_is_replaced_and_takes_its_number(two: Served) -> None:
     before = two.workers
     killed = min(before)
     os.kill(killed, signal.SIGKILL)
-    until(lambda: killed not in (now := two.workers) and before - {killed} < now)
+    wait_until_true(lambda: killed not in (now := two.workers) and before - {killed} < now)
     assert two.numbers(2) == {1, 2}
-    until(lambda: re.search(r"^worker [12] ended \(exit code -9\); another one starts$", two.errors, re.M))
+    wait_until_true(lambda: re.search(r"^worker [12] ended \(exit code -9\); another one starts$", two.errors, re.M))
 
 
 def test_workers_are_replaced_without_losing_a_request(two: Served) -> None:
@@ -179,7 +179,7 @@ def test_workers_are_replaced_without_losing_a_request(two: Served) -> None:
     for thread in threads:
         thread.start()
     os.kill(two.process.pid, signal.SIGHUP)
-    until(lambda: not before & two.workers and len(two.workers) == 2)
+    wait_until_true(lambda: not before & two.workers and len(two.workers) == 2)
     over.set()
     for thread in threads:
         thread.join()
@@ -194,13 +194,13 @@ def test_a_worker_is_not_replaced_while_rules_have_mistakes(tmp_path: Path) -> N
         before = served.workers
         (tmp_path / "rules.yaml").write_text("rules: [{then: {txt: a}}]")
         os.kill(served.process.pid, signal.SIGHUP)
-        until(lambda: "workers are not replaced: rules.yaml:1" in served.errors)
+        wait_until_true(lambda: "workers are not replaced: rules.yaml:1" in served.errors)
         os.kill(min(before), signal.SIGKILL)
-        until(lambda: "a worker that ended is not replaced: rules.yaml:1" in served.errors)
+        wait_until_true(lambda: "a worker that ended is not replaced: rules.yaml:1" in served.errors)
         assert served.chat("hi") == "hello"
         assert len(served.workers) == 1
         (tmp_path / "rules.yaml").write_text(RULES.replace("hello", "changed"))
-        until(lambda: len(served.workers) == 2)
+        wait_until_true(lambda: len(served.workers) == 2)
         assert served.errors.count("is not replaced") == 1
 
 
@@ -211,7 +211,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
         with Raw(served.port) as line:
             line.send(post(STREAM)).socket.recv(100)
             os.kill(served.process.pid, signal.SIGKILL)
-            until(lambda: not any(_runs(worker) for worker in workers), STOPPED + 2)
+            wait_until_true(lambda: not any(_runs(worker) for worker in workers), STOPPED + 2)
 
 
 def _runs(process: int) -> bool:
@@ -245,7 +245,7 @@ def test_a_quiet_connection_is_answered_once_more(tmp_path: Path, workers: int) 
         request = post(HI)
         assert "connection" not in line.send(request).receive().headers
         served.process.terminate()
-        until(lambda: not _listens(served.port))
+        wait_until_true(lambda: not _listens(served.port))
         last = line.send(request).receive()
         assert (last.status, last.headers["connection"]) == (200, "close")
         assert (line.rest(), other.rest()) == (b"", b"")

@@ -17,7 +17,7 @@ from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryV
 from mockserver.state.redis import stores
 from mockserver.state.redis.client import Script
 from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisValueStore
-from tests.kit.shared import RedisServer, client_to
+from tests.kit.shared import RedisServer, connect_client
 
 TEXTS = stores.Codec(str.encode, bytes.decode)
 
@@ -38,7 +38,7 @@ class Memory:
 
 class Shared:
     def __init__(self, server: RedisServer) -> None:
-        self.client = client_to(server)
+        self.client = connect_client(server)
 
     def counters(self) -> Counters:
         return RedisCounters(self.client)
@@ -212,7 +212,7 @@ async def test_limits_that_are_lifted_let_all_in(made: Made) -> None:
 
 
 async def test_a_slot_that_ended_in_a_pause_of_its_server_is_taken_again(shared: RedisServer) -> None:
-    client = client_to(shared)
+    client = connect_client(shared)
     paused, other, slots = RedisLimitStore(client), RedisLimitStore(client), "mockserver:w:a"
     first, waiting = [await paused.enter("a", (), TWO) for _ in range(2)]
     await client.send("ZREM", slots, first.place or "")  # as others do after two seconds
@@ -333,7 +333,7 @@ def test_buckets_agree(running_redis: RedisServer, steps: list[Any]) -> None:
     namespace = f"n{next(_namespaces)}"
 
     async def work() -> None:
-        client, now = client_to(running_redis), 1_700_000_000.0
+        client, now = connect_client(running_redis), 1_700_000_000.0
         shared, own = RedisLimitStore(client), MemoryLimitStore(lambda: now)
         for draws, later, whatever in steps:
             now += later

@@ -15,13 +15,13 @@ from mockserver.core.rates import Draw, Limits
 from mockserver.core.state import Precondition, StateLostError
 from mockserver.state.redis.client import MAX_BATCH, RedisClient, open_client, read_address
 from mockserver.state.redis.stores import Codec, RedisCounters, RedisLimitStore, RedisValueStore
-from tests.kit.processes import until
-from tests.kit.shared import RedisServer, client_to, free_ports, sentinel
+from tests.kit.processes import wait_until_true
+from tests.kit.shared import RedisServer, connect_client, find_free_ports, sentinel
 
 
 @pytest.fixture
 async def client(shared: RedisServer) -> AsyncIterator[RedisClient]:
-    client = client_to(shared)
+    client = connect_client(shared)
     yield client
     await client.close()
 
@@ -61,7 +61,7 @@ async def test_of_counts_the_latest_are_kept_and_all_keys_expire(client: RedisCl
 
 
 async def test_prefixes_are_apart(client: RedisClient, shared: RedisServer) -> None:
-    other = client_to(shared, "team")
+    other = connect_client(shared, "team")
     assert [await RedisCounters(each).count("a", "x") for each in (client, other, client)] == [1, 1, 2]
     await other.close()
 
@@ -84,7 +84,7 @@ async def test_an_outage_is_told_once_and_so_is_its_end(
     start_redis: Callable[..., RedisServer], caplog: pytest.LogCaptureFixture
 ) -> None:
     server = start_redis()
-    client = client_to(server)
+    client = connect_client(server)
     heard, counters = Heard(client), RedisCounters(client)
     assert await counters.count("a", "x") == 1
     server.kill()
@@ -103,7 +103,7 @@ async def test_an_outage_is_told_once_and_so_is_its_end(
 
 async def test_a_redis_that_was_restarted_with_its_data_goes_on(start_redis: Callable[..., RedisServer]) -> None:
     server = start_redis("--appendonly", "yes", "--appendfsync", "always")
-    client = client_to(server)
+    client = connect_client(server)
     heard, counters = Heard(client), RedisCounters(client)
     assert await counters.count("a", "x") == 1
     server.kill()
@@ -228,7 +228,7 @@ def without_disk(server: RedisServer) -> Iterator[None]:
     server.command("CONFIG", "SET", "save", "3600 1000000")
     (server.socket.parent / "dump.rdb").mkdir(exist_ok=True)
     server.command("BGSAVE")
-    until(lambda: server.command("INFO", "persistence")["rdb_last_bgsave_status"] == "err")  # type: ignore[index]
+    wait_until_true(lambda: server.command("INFO", "persistence")["rdb_last_bgsave_status"] == "err")  # type: ignore[index]
     try:
         yield
     finally:
@@ -279,7 +279,7 @@ async def test_a_redis_that_does_not_write(
 
 async def test_a_redis_that_became_a_replica(start_redis: Callable[..., RedisServer]) -> None:
     server = start_redis()
-    client = client_to(server)
+    client = connect_client(server)
     counters = RedisCounters(client)
     assert await counters.count("a", "x") == 1
     server.command("REPLICAOF", "127.0.0.1", "1")
@@ -306,10 +306,10 @@ async def test_what_cannot_be_sent_leaves_nobody_waiting(client: RedisClient) ->
 
 
 async def test_a_primary_that_sentinel_names(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
-    port, other = free_ports(2)
+    port, other = find_free_ports(2)
     start_redis("--port", str(port))
     with sentinel(tmp_path, other, port) as ask:
-        until(lambda: ask("PING"))
+        wait_until_true(lambda: ask("PING"))
         client = open_client(read_address(f"sentinel://127.0.0.1:{other}/main/0"))
         assert [await RedisCounters(client).count("a", "x") for _ in range(2)] == [1, 2]
         await client.close()

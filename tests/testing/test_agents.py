@@ -260,6 +260,6 @@ def test_mistakes_are_told(server: MockServer, program: Path, tmp_path: Path) ->
 
 def test_made_up_answers_are_refused_unless_allowed() -> None:
     with MockServer(unmatched="generate") as server:
-        with pytest.raises(ConfigError, match=r"a coding agent does what .*, or allow it with let_it_run=True$"):
+        with pytest.raises(ConfigError, match=r"a coding agent acts on them; .*, or allow it with let_it_run=True$"):
             server.environment_for("codex")
         assert server.environment_for("codex", let_it_run=True)["CODEX_HOME"]

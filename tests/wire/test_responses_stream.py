@@ -14,7 +14,7 @@ from mockserver.wire.response_events import ItemStream, ResponseRenderer, make_i
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, list_output_items, make_response
 from mockserver.wire.template import HOLE
 from tests.dialects.invariants import RESPONSE_STREAM, Events
-from tests.kit.strict_responses import accumulated, check_event
+from tests.kit.strict_responses import accumulate_response, check_event
 from tests.wire.answers import (
     BEHIND,
     CALL,
@@ -360,7 +360,7 @@ def _keeps_the_laws(whole: Answer, layout: ResponseLayout, asked: ResponseOption
     frames, body = list(ResponseRenderer(layout).stream(whole, asked)), to_json(make_response(whole, layout, asked))
     for holds in RESPONSE_STREAM:
         holds(Events(b"".join(map(write_event, frames))))
-    accumulated([check_event(frame.data) for frame in frames])
+    accumulate_response([check_event(frame.data) for frame in frames])
     if frames[-1].event != "error":
         assert frames[-1].data.endswith(b',"response":' + body + b"}")
 

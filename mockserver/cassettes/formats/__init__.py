@@ -1,4 +1,4 @@
-"""The wire formats of recorded answers: what an answer says, and how the last event of a stream is known.
+"""The wire formats of recorded answers: how an answer is read, and how the last event of a stream is known.
 
 A new format is a module here and a line of FORMATS. Which one an operation has, `kinds/wire_formats.py` tells.
 """
@@ -20,7 +20,7 @@ StreamEnd = re.Pattern[bytes] | ResponseEvent  # finds the last event of a strea
 
 
 class AnswerFormat(Struct, frozen=True):
-    """What reads the events of a stream, and a whole body; `end` finds the event that ends a stream."""
+    """The functions that read the events of a stream, and a whole body; `end` finds the event that ends a stream."""
 
     from_events: Callable[[Sequence[Event]], ParsedResponse] | None = None
     from_body: Callable[[Table], ParsedResponse] | None = None
@@ -28,7 +28,7 @@ class AnswerFormat(Struct, frozen=True):
 
 
 def find_answer_format(form: str) -> AnswerFormat:
-    """Return how answers of a wire format are read: not at all if no module here does."""
+    """Return how answers of a wire format are read; if no module here reads them, a format without functions."""
     try:
         return FORMATS[form]
     except KeyError:
@@ -36,7 +36,7 @@ def find_answer_format(form: str) -> AnswerFormat:
 
 
 def parse_answer(episode: Episode) -> ParsedResponse:
-    """Return what the answer of an episode says, as `parse_response` does."""
+    """Return the answer of an episode, read as `parse_response` does."""
     return parse_response(episode.reply, find_episode_format(episode))
 
 
@@ -46,7 +46,7 @@ def find_episode_format(episode: Episode) -> str:
 
 
 def parse_response(reply: Recorded, form: str) -> ParsedResponse:
-    """Return what a recorded answer says, or the error that it is; nothing of a format that no module here reads."""
+    """Return a recorded answer, or error, read by its wire format; of an unknown format only the status."""
     answers = find_answer_format(form)
     streamed = () if reply.frames is None else parse_events(reply.frames)
     if reply.status >= 400:
@@ -60,7 +60,7 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         return ParsedResponse(error=error, status=reply.status, body=whole)
     body = try_parse(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
     if isinstance(body, list):  # a stream of Gemini, asked for as one array
-        streamed = tuple([Event(0.0, "", "", each) for each in body])
+        streamed = tuple([Event(0.0, "", text="", json=each) for each in body])
     if answers.from_events is not None and (reply.frames is not None or isinstance(body, list)):
         return answers.from_events(streamed)
     if answers.from_body is not None and isinstance(body, Mapping):

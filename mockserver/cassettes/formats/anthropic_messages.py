@@ -1,7 +1,7 @@
 """Messages of Anthropic."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -27,7 +27,7 @@ def read_message(body: Table) -> ParsedResponse:
     blocks = read_rows(body.get("content"))
     stopped = read_text(body.get("stop_reason"))
     finish = _STOP_REASONS.get(stopped, stopped)
-    parts = tuple(part for block in blocks for part in read_block(block))
+    parts = tuple(map(read_block, blocks))
     if finish == "content_filter" and parts:
         finish = "stop"
         parts = tuple(replace(part, kind="refusal") if part.kind == "text" else part for part in parts)
@@ -39,16 +39,19 @@ def read_message(body: Table) -> ParsedResponse:
     )
 
 
-def read_block(block: Table) -> Iterator[ParsedPart]:
+def read_block(block: Table) -> ParsedPart:
+    """Return the part that a block of content is."""
     match block.get("type"):
         case "text":
-            yield ParsedPart("text", read_text(block.get("text")))
+            return ParsedPart("text", read_text(block.get("text")))
         case "thinking":
-            yield ParsedPart("reasoning", read_text(block.get("thinking")))
+            return ParsedPart("reasoning", read_text(block.get("thinking")))
         case "tool_use":
-            yield ParsedPart("call", call=ParsedToolCall(read_text(block.get("name")), write_input(block.get("input"))))
+            return ParsedPart(
+                "call", call=ParsedToolCall(read_text(block.get("name")), write_input(block.get("input")))
+            )
         case _:
-            yield ParsedPart("item", item=block)
+            return ParsedPart("item", item=block)
 
 
 def write_input(arguments: Json) -> str:
@@ -61,7 +64,7 @@ def write_input(arguments: Json) -> str:
 
 
 def read_message_events(found: Sequence[Event]) -> ParsedResponse:
-    """Return a streamed message: its blocks with what was added to each, and what the last events say."""
+    """Return a streamed message: its blocks, each with its deltas, and the fields of the last events."""
     message = dict[str, Json]()
     blocks = dict[int, dict[str, Json]]()
     usage = dict[str, Json]()
@@ -90,6 +93,7 @@ def _was_run(block: Table) -> bool:
 
 
 def add_to_block(block: dict[str, Json], delta: Table) -> None:
+    """Add to a block, in place, what an event of a stream adds to its text, input or citations."""
     for key in ("text", "thinking"):
         if key in delta:
             block[key] = read_text(block.get(key)) + read_text(delta.get(key))

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from mockserver.cassettes.formats import AnswerFormat
 from mockserver.cassettes.formats.anthropic_messages import read_message, read_message_events, write_input
 from mockserver.cassettes.formats.openai_chats import read_choices
@@ -43,12 +45,14 @@ def _read_converse_block(block: Table) -> Iterator[ParsedPart]:
 
 
 def _read_converse_events(found: Sequence[Event]) -> ParsedResponse:
-    """Return a streamed answer of Converse: the blocks with what was added to each, and what the last events say."""
+    """Return a streamed answer of Converse: its blocks, each with its deltas, and the fields of the last events."""
     blocks = dict[int, dict[str, Json]]()
-    told = dict[str, Json]()
+    fields = dict[str, Json]()
     names = set[str]()
     for event in found:
-        name, body = _name_event(event)
+        named = _name_event(event)
+        name = named.name
+        body = named.body
         names.add(name)
         block = blocks.setdefault(read_number(body.get("contentBlockIndex"), 0), {}) if "contentBlock" in name else {}
         delta = read_table(body.get("delta"))
@@ -67,17 +71,24 @@ def _read_converse_events(found: Sequence[Event]) -> ParsedResponse:
                 thought = {"text": read_text(thought.get("text")) + more}
                 block["reasoningContent"] = {"reasoningText": thought}
             case "messageStop" | "metadata":
-                told |= body
+                fields |= body
     message = {"content": [block for _, block in sorted(blocks.items()) if block]}
-    whole = _read_converse({**told, "output": {"message": message}})
+    whole = _read_converse({**fields, "output": {"message": message}})
     return end_stream(whole, found, complete="metadata" in names)
 
 
-def _name_event(event: Event) -> tuple[str, Table]:
+class _NamedBody(Struct, frozen=True):
+    """The name of an event, and its body."""
+
+    name: str = ""
+    body: Table = {}
+
+
+def _name_event(event: Event) -> _NamedBody:
     """Return the name and the body of an event; in chunks, Nova's have their name as a key."""
     if event.name != "chunk":
-        return event.name, event.table
-    return next(((key, read_table(value)) for key, value in event.table.items()), ("", {}))
+        return _NamedBody(event.name, event.table)
+    return next((_NamedBody(key, read_table(value)) for key, value in event.table.items()), _NamedBody())
 
 
 _CONVERSE_REASONS = {

@@ -25,8 +25,7 @@ def _read_cohere_chat(body: Table) -> ParsedResponse:
     if "message" not in body:
         message = {**body, "content": [{"type": "text", "text": body.get("text")}]}
     parts = [ParsedPart("text", text)] if (text := read_text(message.get("tool_plan"))) else []
-    for block in read_rows(message.get("content")):
-        parts += [part for part in read_block(block) if part.text]
+    parts += [part for part in map(read_block, read_rows(message.get("content"))) if part.text]
     parts += [ParsedPart("call", call=_read_cohere_call(call)) for call in read_rows(message.get("tool_calls"))]
     stopped = read_text(body.get("finish_reason"))
     finish = (
@@ -47,7 +46,7 @@ def _read_cohere_call(call: Table) -> ParsedToolCall:
 
 
 def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
-    """Return a streamed message: its blocks and calls with what was added to each, and what the last event says."""
+    """Return a streamed message: its blocks and calls, each with its deltas, and the fields of the last event."""
     if any("event_type" in event.table for event in found):
         return _read_old_cohere_events(found)
     blocks = dict[int, dict[str, Json]]()
@@ -86,7 +85,7 @@ def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
 
 
 def _read_old_cohere_events(found: Sequence[Event]) -> ParsedResponse:
-    """Return a streamed answer of v1, whose last event has the whole of it; the pieces of one that broke off."""
+    """Return a streamed answer of v1: all of it is in the last event; of one that broke off, its pieces."""
     pieces = "".join(read_text(event.table.get("text")) for event in found)
     ended = next((event.table for event in found if event.table.get("event_type") == "stream-end"), {})
     whole = {"text": pieces, "finish_reason": ended.get("finish_reason"), **read_table(ended.get("response"))}

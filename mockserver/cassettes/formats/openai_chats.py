@@ -60,8 +60,10 @@ def _find_prompt_filters(body: Table) -> Table | None:
 
 
 class _Message(Struct):
-    texts: dict[str, str] = {}
-    calls: dict[int, ParsedToolCall] = {}
+    """A message of a choice, put together from the deltas of a stream, or from the whole one as a single delta."""
+
+    texts: dict[str, str] = {}  # by the kind of part
+    calls: dict[int, ParsedToolCall] = {}  # by their index; -1: the function call of older APIs
     annotations: list[Table] = []
 
     def add(self, delta: Table) -> None:
@@ -88,6 +90,7 @@ class _Message(Struct):
         self.calls[at] = ParsedToolCall(before.name + name, before.text + text, custom)
 
     def build(self, fields: Table) -> ParsedChoice:
+        """Return the choice of this message; `fields` are those of the choice beside its message."""
         texts = [ParsedPart(kind, text) for kind, text in self.texts.items() if text]
         calls = [ParsedPart("call", call=self.calls[at]) for at in sorted(self.calls)]
         return ParsedChoice(

@@ -50,7 +50,7 @@ def _read_steps(found: Sequence[Event]) -> ParsedResponse:
 
 
 def _read_spoken(found: Sequence[Event]) -> ParsedResponse:
-    """Return a response of a Realtime session: its last event is the same whatever its status is."""
+    """Return a response of a Realtime session, whose last event has one type for every status."""
     last = next((event for event in reversed(found) if event.table.get("type") == "response.done"), None)
     if last is None:
         return _read_steps(found)

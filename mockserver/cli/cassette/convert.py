@@ -315,13 +315,13 @@ def _import(
 ) -> FileReport:
     report = FileReport(source, cassette)
     try:
-        found = import_file(read_file(source.file), source.file, routes, dialect)
+        found = import_file(read_file(source.file), source.file, routes=routes, dialect=dialect)
     except MockserverError as error:
         report.failure = str(error.mistakes[0])
         return report
     report.skipped += found.skipped
     report.unknown_hosts = found.unknown_hosts
-    _append(found, cassette, folder, report)
+    _append(found, cassette, folder=folder, report=report)
     return report
 
 

@@ -93,7 +93,7 @@ def describe_episode(source: str, episode: Episode, call: Call | None) -> Iterat
 
 
 def _describe_body(headers: Headers, body: bytes, longest: int | None = None) -> Iterator[str]:
-    """Yield the fields and files of a form, a text with at most so many characters, or what else it is."""
+    """Yield the fields and files of a form, the first `longest` characters of a text, or else type and size."""
     media_type = dict(headers).get("content-type", "")
     try:
         reader = FormReader(media_type)

@@ -153,7 +153,7 @@ def verify_command(
     with _open_provider(folder) if live else nullcontext() as provider:
         for name in names or folder.list_names():
             try:
-                verified = _verify(folder, name, checks, provider)
+                verified = _verify(folder, name, checks=checks, provider=provider)
             except MockserverError as error:
                 broken += 1
                 click.echo(f"mockserver: {error.mistakes[0]}", err=True)

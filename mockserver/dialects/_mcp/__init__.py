@@ -282,7 +282,7 @@ def _make_reply(
     wants_stream = bool(extras.sse or extras.notices) or not _takes_json(http)
     is_stream = wants_stream and status == 200 and _takes_stream(http)
     if not is_stream:
-        return make_data_reply(status, to_json(body), lines, headers)
+        return make_data_reply(status, to_json(body), lines=lines, headers=headers)
     notices = [
         {"jsonrpc": "2.0", "method": f"notifications/{notice.kind}", "params": notice.params}
         for notice in extras.notices
@@ -357,7 +357,7 @@ def _render_batch(batch: McpBatch) -> Reply:
         else:
             reply = _render_alone(call, outcome)
             bodies += [reply.body] if reply.body else []
-    return make_data_reply(200, b"[" + b",".join(bodies) + b"]", "") if bodies else _ACCEPTED
+    return make_data_reply(200, b"[" + b",".join(bodies) + b"]", lines="") if bodies else _ACCEPTED
 
 
 def _render_alone(call: Call, outcome: Outcome) -> Reply:
@@ -378,7 +378,7 @@ def _write_failure(call: Call, failure: Failure) -> Reply:
     name = read_message(call).id
     if name is None:
         return _ACCEPTED
-    return make_data_reply(200, to_json({"jsonrpc": "2.0", "id": name, "error": _write_error(failure)}), "")
+    return make_data_reply(200, to_json({"jsonrpc": "2.0", "id": name, "error": _write_error(failure)}), lines="")
 
 
 def _write_result(outcome: Answer | McpState, request: McpRequest) -> dict[str, Json]:

@@ -95,4 +95,4 @@ def render_document(document: McpDocument) -> Reply:
         return Reply(document.status, (("location", document.location), ("content-length", "0")))
     if not document.body:
         return Reply(document.status, (("content-length", "0"),))
-    return make_data_reply(document.status, json.dumps(document.body).encode(), "cache-control: no-store\r\n")
+    return make_data_reply(document.status, json.dumps(document.body).encode(), lines="cache-control: no-store\r\n")

@@ -25,7 +25,7 @@ from mockserver.dialects._openai_api.responses import (
 )
 from mockserver.dialects._openai_api.stored import StoredResponses, make_stored_chat_operations
 from mockserver.dialects._parse import Parse
-from mockserver.dialects._reply import RequestLines, answer_reply, make_request_hex
+from mockserver.dialects._reply import RequestLines, make_answer_reply, make_request_hex
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.response_events import ResponseRenderer
@@ -37,9 +37,9 @@ RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
 class OpenAIApi(Struct, frozen=True):
     """Makes the operations of a dialect, whose replies have these header `lines`.
 
-    `elsewhere` returns the fields of a chat, a completion or an embedding that are in its path. `rate_limits` returns
-    the header lines about limits, for a prompt with this many tokens. `refer` returns the call of a chat or a response
-    together with the kept objects that it names.
+    `read_url_fields` returns the fields of a chat, a completion or an embedding that its path has. `rate_limits`
+    returns the header lines about limits, for a prompt with this many tokens. `refer` returns the call of a chat or a
+    response together with the kept objects that it names.
     """
 
     dialect: str
@@ -47,49 +47,57 @@ class OpenAIApi(Struct, frozen=True):
     text: TextRenderer
     lines: RequestLines
     rate_limits: Callable[[int], str] = lambda tokens: ""
-    elsewhere: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
+    read_url_fields: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
     refer: Callable[[Call], Call] | None = None
 
     def make_inference_operations(self) -> tuple[Operation, ...]:
+        """Return the operations on chats, completions and embeddings."""
         return (self._make_chat_operation(), self._make_completion_operation(), self._make_embedding_operation())
 
     def _make_chat_operation(self) -> Operation:
-        parser = ChatParser(self.dialect, refuse, live_only=find_live_chat_mistakes, elsewhere=self.elsewhere)
+        parser = ChatParser(
+            self.dialect, refuse, find_live_mistakes=find_live_chat_mistakes, read_url_fields=self.read_url_fields
+        )
 
         def render(call: Call, outcome: Answer) -> Reply:
-            return answer_reply(outcome, self.chat, call.options, self._answer_lines(call, outcome), stream=call.stream)
+            return make_answer_reply(
+                outcome, self.chat, call.options, self._write_answer_lines(call, outcome), stream=call.stream
+            )
 
         parse = self._refer_after(parser.parse)
         return Operation("chat", "POST", "/chat/completions", parse=parse, render=render, history=CHAT_HISTORY)
 
     def _make_completion_operation(self) -> Operation:
         def parse(http: HttpRequest, validation: Validation) -> Call:
-            return parse_completion(http, self.dialect, self.elsewhere(http), validation=validation)
+            return parse_completion(http, self.dialect, self.read_url_fields(http), validation=validation)
 
         def render(call: Call, outcome: Answer) -> Reply:
             options = make_completion_options(call)
-            lines = self._answer_lines(call, outcome)
-            return answer_reply(outcome, self.text, options, lines, stream=call.stream)
+            lines = self._write_answer_lines(call, outcome)
+            return make_answer_reply(outcome, self.text, options, lines, stream=call.stream)
 
         return Operation("completions", "POST", "/completions", parse=parse, render=render)
 
     def _make_embedding_operation(self) -> Operation:
         def parse(http: HttpRequest, validation: Validation) -> Call:
-            return parse_embeddings(http, self.dialect, self.elsewhere(http), validation=validation)
+            return parse_embeddings(http, self.dialect, self.read_url_fields(http), validation=validation)
 
         def render(call: Call, outcome: Embeddings) -> Reply:
             lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)
             is_mistral = "mistral" in (call.http.find_header("user-agent") or "").lower()
-            identity = (
-                make_request_hex(call.http, call) if is_mistral else ""
-            )  # its clients require one; OpenAI sends none
+            # Mistral's clients require one; OpenAI sends none.
+            identity = make_request_hex(call.http, call) if is_mistral else ""
             return make_embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
 
         return Operation("embeddings", "POST", "/embeddings", parse=parse, render=render)
 
     def make_responses_operation(self) -> Operation:
+        """Return the operation that creates a response."""
+
         def render(call: Call, outcome: Answer) -> Reply:
-            return make_responses_reply(call, outcome, renderer=RESPONSES, lines=self._answer_lines(call, outcome))
+            return make_responses_reply(
+                call, outcome, renderer=RESPONSES, lines=self._write_answer_lines(call, outcome)
+            )
 
         return Operation(
             "responses",
@@ -109,11 +117,17 @@ class OpenAIApi(Struct, frozen=True):
         def complete(call: Call, answer: Answer) -> dict[str, Any]:
             return self.chat.render_body(answer, call.options)
 
-        take = partial(parse_openai_responses, dialect=self.dialect, only_input=True)
-        responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=self.lines, take=take)
-        return (*responses.make_operations(), *make_stored_chat_operations(self.dialect, complete, self.lines, refuse))
+        responses = StoredResponses(
+            self.dialect,
+            refuse,
+            renderer=RESPONSES,
+            lines=self.lines,
+            parse_input=partial(parse_openai_responses, dialect=self.dialect, only_input=True),
+        )
+        chats = make_stored_chat_operations(self.dialect, completion=complete, lines=self.lines, refuse=refuse)
+        return (*responses.make_operations(), *chats)
 
-    def _answer_lines(self, call: Call, answer: Answer) -> str:
+    def _write_answer_lines(self, call: Call, answer: Answer) -> str:
         return self.lines(call.http, call) + self.rate_limits(answer.usage.prompt)
 
     def _refer_after(self, parse: Parse) -> Parse:

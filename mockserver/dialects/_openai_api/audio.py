@@ -53,20 +53,21 @@ _OTHER_FORMATS = "Use 'json' or 'text' instead."
 class AudioApi(Struct, frozen=True):
     """The operations on sounds of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path. `show(call, body)` returns the body of a transcription in the
+    `read_url_fields` returns the fields of a path. `show(call, body)` returns the body of a transcription in the
     dialect's words. `speech` is what a request for a sound has, and `formats` are the files that it can ask for.
     `urls` are the fields that can name a recording instead of the file, which nobody fetches.
     """
 
     dialect: str
     lines: RequestLines
-    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
     show: Callable[[Call, Body], Body] = lambda call, body: body
     speech: Model = SPEECH
     formats: Mapping[str, SoundFormat] = MappingProxyType(SOUND_FORMATS)
     urls: tuple[str, ...] = ()
 
     def make_operations(self) -> tuple[Operation, ...]:
+        """Return the operations that speak, and those on recordings."""
         return (
             Operation(
                 "speech",
@@ -97,11 +98,11 @@ class AudioApi(Struct, frozen=True):
 
     def _parse_speech(self, http: HttpRequest, validation: Validation) -> Call:
         body = read_object(http)
-        _, parsed = read_body(self.speech, body, refuse, validation)
+        _, parsed = read_body(self.speech, body, refuse=refuse, validation=validation)
         if validation is Validation.LIVE:
             refuse_first(find_unknown_fields(body, self.speech.fields), refuse)
-        parsed = {**parsed, **self.elsewhere(http)}
-        said = parsed["input"]
+        parsed = {**parsed, **self.read_url_fields(http)}
+        spoken = parsed["input"]
         voice = parsed.get("voice")
         name = voice["id"] if isinstance(voice, dict) else voice
         return Call(
@@ -111,8 +112,8 @@ class AudioApi(Struct, frozen=True):
             http=http,
             meaning={key: value for key, value in parsed.items() if key != "stream_format"},
             raw=parsed,
-            messages=(Message("user", said),),
-            prompts=(Prompt(said),),
+            messages=(Message("user", spoken),),
+            prompts=(Prompt(spoken),),
             stream=parsed.get("stream_format") == "sse",
             options=Options(voice=name, speed=parsed.get("speed") or 1.0),
         )
@@ -137,9 +138,9 @@ class AudioApi(Struct, frozen=True):
         return self._hear("translations", http, validation)
 
     def _hear(self, operation: str, http: HttpRequest, validation: Validation) -> Call:
-        """Return the call of a recording: what is said in it is the user's message."""
+        """Return the call of a recording, whose words are the user's message if they can be heard."""
         form = parse_form(http, takes_urlencoded=bool(self.urls))
-        body = {**nest_fields(form), **self.elsewhere(http)}
+        body = {**nest_fields(form), **self.read_url_fields(http)}
         files = form.find_files("file")
         url = None if files else next(filter(None, map(body.get, self.urls)), None)
         if not (files or url) and validation is not Validation.OFF:
@@ -184,7 +185,7 @@ class AudioApi(Struct, frozen=True):
             return Reply(200, merge_headers((*HeaderLines(lines), *own), outcome.headers), data)
         bodies = {"verbose_json": written.make_verbose, "diarized_json": written.make_diarized}
         body = self.show(call, bodies.get(wanted, written.make_body)())
-        return make_json_reply(200, body, lines, outcome.headers)
+        return make_json_reply(200, body, lines=lines, headers=outcome.headers)
 
 
 def hide_usage(call: Call, body: Body) -> Body:
@@ -193,6 +194,7 @@ def hide_usage(call: Call, body: Body) -> Body:
 
 
 def count_tokens(seconds: float) -> int:
+    """Return the tokens that a sound of this length takes."""
     return max(1, ceil(seconds * TOKENS_A_SECOND))
 
 
@@ -206,7 +208,7 @@ def stream_speech(data: bytes, *, read: int, written: int) -> Iterator[Frame]:
 
 
 class Segment(Struct, frozen=True):
-    """A sentence, or a word, and when it is said: from and to, in seconds."""
+    """A sentence or a word in a recording, with its start and end in seconds."""
 
     text: str
     start: float
@@ -222,6 +224,7 @@ class Transcription:
         self._seconds = outcome.seconds
 
     def make_body(self) -> Body:
+        """Return the body with no more than the text and its usage."""
         if self._call.operation == "translations":
             return {"text": self._text}
         logprobs = {"logprobs": self._list_logprobs(self._text)} if self._wants_logprobs else {}
@@ -271,7 +274,7 @@ class Transcription:
 
     @property
     def sentences(self) -> list[Segment]:
-        """Return the sentences and when they are said, as if each letter took as long."""
+        """The sentences with their times, as if each letter took equally long."""
         return divide(Segment(self._text, 0.0, self._seconds), split_sentences)
 
     @property
@@ -354,14 +357,14 @@ def split_sentences(text: str) -> list[str]:
 
 
 def divide(whole: Segment, split: Callable[[str], list[str]]) -> list[Segment]:
-    """Return the parts of a text, and when each is said."""
+    """Return the parts into which `split` divides a text, with the time of each."""
     parts = split(whole.text)
     letters = sum(map(len, parts)) or 1
     ends = [whole.start]
-    said = 0
+    spoken = 0  # letters
     for part in parts:
-        said += len(part)
-        ends.append(round(whole.start + (whole.end - whole.start) * said / letters, 3))
+        spoken += len(part)
+        ends.append(round(whole.start + (whole.end - whole.start) * spoken / letters, 3))
     return [Segment(part, start, end) for part, (start, end) in zip(parts, pairwise(ends), strict=True)]
 
 
@@ -382,6 +385,7 @@ def _write_vtt(written: Transcription) -> str:
 
 
 def _write_time(seconds: float, point: str) -> str:
+    """Return a time as subtitles have it, `00:01:02,345`, with this decimal point."""
     whole = round(seconds * 1000)
     hours, minutes = divmod(whole // 60_000, 60)
     return f"{hours:02}:{minutes:02}:{whole // 1000 % 60:02}{point}{whole % 1000:03}"

@@ -1,12 +1,13 @@
 """OpenAI's chat request as a Call, for all dialects that resemble it.
 
-Fields have the types of `chat_bodies.py`; `chat_conflicts` finds what types cannot express. `chat_call` also reads the
-forms of parts that other dialects have.
+Fields have the types of `chat_bodies.py`; `find_chat_conflicts` finds what types cannot express. `make_chat_call` also
+reads the forms of parts that other dialects have.
 """
 
 import re
 from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -58,30 +59,33 @@ from mockserver.dialects._parse import (
     read_plain_messages,
     refuse_first,
 )
-from mockserver.dialects._reply import RequestLines, answer_reply
+from mockserver.dialects._reply import RequestLines, make_answer_reply
 from mockserver.media.file_kinds import recognize
 from mockserver.wire.chat import ChatLayout, ChatRenderer
+
+_NOTHING: Body = {}
 
 
 class ChatParser(Struct, frozen=True):
     """Reads the chats of a dialect; `refuse` makes the Failure of the first mistake in one.
 
-    `live_only` finds what only the live provider refuses; `elsewhere` returns fields that are in the path or query.
+    `find_live_mistakes` yields what only the live provider refuses, `read_url_fields` returns the fields of path and
+    query.
     """
 
     dialect: str
     refuse: Refuse
-    live_only: Callable[[Body], Iterable[Complaint]] = lambda body: ()
-    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    find_live_mistakes: Callable[[Body], Iterable[Complaint]] = lambda body: ()
+    read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
 
     def parse(self, http: HttpRequest, validation: Validation) -> Call:
-        """Return the Call of a chat. Raises Failure."""
-        elsewhere = self.elsewhere(http)
-        if validation is Validation.PUBLISHED and (call := _read_typed(http, self.dialect, elsewhere)) is not None:
+        """Return the Call of a chat. Raises the Failure of its first mistake."""
+        url_fields = self.read_url_fields(http)
+        if validation is Validation.PUBLISHED and (call := _read_typed(http, self.dialect, url_fields)) is not None:
             return call
-        body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, self.refuse, validation)
+        body, chat = read_body(CHAT, {**read_object(http), **url_fields}, refuse=self.refuse, validation=validation)
         if validation is Validation.LIVE:
-            refuse_first(self.live_only(body), self.refuse)
+            refuse_first(self.find_live_mistakes(body), self.refuse)
         if validation is not Validation.OFF:
             refuse_first(find_chat_conflicts(chat), self.refuse)
         return make_chat_call(http, body, chat, dialect=self.dialect)
@@ -106,7 +110,7 @@ def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -
     )
 
 
-def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
+def _read_typed(http: HttpRequest, dialect: str, url_fields: Body) -> Call | None:
     """Return the Call of a body that is certainly valid; else None."""
     body = http.body
     # jiter reads long texts faster
@@ -120,13 +124,13 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     if messages is None:
         return None
     offered = chat.tools
-    chat.messages = UNSET
+    chat.messages = UNSET  # messages and tools, which are read on their own, are not to be converted again
     chat.tools = UNSET
     fields = to_builtins(chat)
     chat.messages = given
     chat.tools = offered
-    if elsewhere:
-        fields.update(elsewhere)
+    if url_fields:
+        fields.update(url_fields)
     if len(fields) == 1 and offered is UNSET:  # only the model
         fields["messages"] = given
         meaning = fields
@@ -137,19 +141,19 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         offer = _read_offer(fields, offered)
         if offer is None:
             return None
-        meaning = _reduce_to_meaning(fields, given, offer.meaning, dialect)
+        meaning = _reduce_to_meaning(fields, given, tools=offer.meaning, dialect=dialect)
         asked = _read_asked(fields, _read_tools(fields) if "functions" in fields else offer.tools)
         # Tools are written as they were before: this takes most of the time for them.
         canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
         written = encode_sorted((dialect, "chat", canonical_meaning))
         left = len(fields) + 1 - len(meaning)
-    if elsewhere:  # it may be missing in the body
+    if url_fields:  # it may be missing in the body
         is_whole = _TYPED_CHAT.is_whole(chat, body, encode(chat))
     else:
         is_whole = _TYPED_CHAT.is_whole(chat, body, written, left)
     if not is_whole:
         return None
-    raw: Any = LazyValue(_read_whole, (body, elsewhere))
+    raw: Any = LazyValue(partial(_read_whole, url_fields=url_fields) if url_fields else _read_whole, body)
     call = Call(
         dialect=dialect,
         operation="chat",
@@ -166,14 +170,13 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     )
     known = vars(call)
     known["fingerprint"] = compute_digest(written)
-    if not elsewhere:
+    if not url_fields:
         known["written"] = body
     return call
 
 
-def _read_whole(given: tuple[bytes, Body]) -> Body:
-    body, elsewhere = given
-    return {**make_integers(decode(body)), **elsewhere}  # it is sound: jiter and its checks would read the same
+def _read_whole(body: bytes, url_fields: Body = _NOTHING) -> Body:
+    return {**make_integers(decode(body)), **url_fields}  # it is sound: jiter and its checks would read the same
 
 
 def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
@@ -190,7 +193,7 @@ def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
         is_plain = False
         if role == "tool" and type(content) is str:
             name = message.tool_call_id
-            messages.append(Message(role, content, (), (), name))
+            messages.append(Message(role, content, tool_call_id=name))
             message.tool_call_id = ordinals.setdefault(name, f"#{len(ordinals)}")
             continue
         if role == "assistant":
@@ -198,7 +201,7 @@ def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
             if calls == [] or not (content or calls):
                 return None
             if type(content) is not list and _besides_calls(message) == _ONLY_CALLS:
-                messages.append(Message(role, content or "", (), _read_calls(calls, ordinals) if calls else ()))
+                messages.append(Message(role, content or "", tool_calls=_read_calls(calls, ordinals) if calls else ()))
                 continue
         whole = to_builtins(message)
         given[len(messages)] = _number_ids_of_message(whole, ordinals)
@@ -213,12 +216,12 @@ def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCal
         if call.type == "function":
             calls.append(ToolCall(name, call.function.name, call.function.arguments))
         else:
-            calls.append(ToolCall(name, call.custom.name, call.custom.input, call.type))
+            calls.append(ToolCall(name, call.custom.name, call.custom.input, kind=call.type))
         call.id = ordinals.setdefault(name, f"#{len(ordinals)}")
     return tuple(calls)
 
 
-class _Offer(Struct, frozen=True):
+class _Offer(Struct, frozen=True, kw_only=True):
     """The contents of a list of tools, for all calls that offer these."""
 
     tools: tuple[Tool, ...] = ()
@@ -228,7 +231,7 @@ class _Offer(Struct, frozen=True):
 
 
 class _Offers(Memo[bytes, _Offer | None]):
-    """Lists of tools by their JSON, as clients offer the same ones each time; None if one may be invalid."""
+    """The tools of each list by its JSON, which clients send again with each call; None for one that may be invalid."""
 
     def __missing__(self, written: bytes) -> _Offer | None:
         body = b'{"tools":%b}' % written
@@ -239,7 +242,12 @@ class _Offers(Memo[bytes, _Offer | None]):
         if is_deep(fields) or not _TYPED_TOOLS.is_whole(offered, body, encode(offered)):
             return None
         meaning = _reduce_tools_to_meaning(fields["tools"])
-        offer = _Offer(Toolset(_read_tools(fields)), fields["tools"], meaning, Raw(encode_sorted(meaning)))
+        offer = _Offer(
+            tools=Toolset(_read_tools(fields)),
+            fields=fields["tools"],
+            meaning=meaning,
+            written=Raw(encode_sorted(meaning)),
+        )
         return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
 
 
@@ -247,9 +255,9 @@ _SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
 
 
 def _read_offer(fields: dict[str, Json], offered: Any) -> _Offer | None:
-    """Return what a body offers beside fields like these; None if one of them, or of the tools, may be invalid.
+    """Return the tools of a body with these other fields; None if one of the tools or fields may be invalid.
 
-    The fields then have numbers and tools as the table would read them.
+    It completes `fields`: whole numbers become ints, and `tools` are added as the client wrote them.
     """
     make_integers(fields)
     if is_deep(fields):
@@ -291,7 +299,7 @@ def _read_options(chat: Body) -> Options:
         include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
         n=chat.get("n") or 1,
         max_tokens=read_max_tokens(chat),
-        stop=() if stop is None else stop_sequences(stop),
+        stop=() if stop is None else read_stop_sequences(stop),
         logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
         seed=chat.get("seed"),
         effort=chat.get("reasoning_effort"),
@@ -324,13 +332,14 @@ def make_chat_operation(
 
     def render(call: Call, answer: Answer) -> Reply:
         answer = answer if answer.model or not model else replace(answer, model=model)
-        return answer_reply(answer, renderer, call.options, lines(call.http, call), stream=call.stream)
+        return make_answer_reply(answer, renderer, call.options, lines(call.http, call), stream=call.stream)
 
     shown = layout.shows_reasoning
     return Operation("chat", "POST", "/chat/completions", parse=parse, render=render, shows_reasoning=shown)
 
 
 def read_max_tokens(chat: Body) -> int | None:
+    """Return how many tokens an answer may have, by the new name of the field or the old; None if it has no limit."""
     most = chat.get("max_completion_tokens")
     if most is None:
         most = chat.get("max_tokens")
@@ -395,6 +404,7 @@ def _read_tools(body: Body) -> tuple[Tool, ...]:
 
 
 def make_tool(kind: str, tool: Body) -> Tool:
+    """Return a tool that the client runs, function or custom; `tool` has its name, description and parameters."""
     about = tool.get("description")
     parameters = tool.get("parameters")
     return Tool(
@@ -434,13 +444,15 @@ def _read_tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
 
 
 def find_tool_name(tool: Body) -> str:
+    """Return the name of a tool, or of a choice of one, which may be in an object of its type; empty without one."""
     kind = tool.get("type")
     inner = tool.get(kind, tool) if isinstance(kind, str) else tool
     name = inner.get("name") if isinstance(inner, dict) else None
     return name if isinstance(name, str) else ""
 
 
-def stop_sequences(stop: Json) -> tuple[str, ...]:
+def read_stop_sequences(stop: Json) -> tuple[str, ...]:
+    """Return the texts of `stop`, which is a text, a list of texts or null."""
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
@@ -449,10 +461,11 @@ def find_chat_meaning(body: Body, dialect: str) -> dict[str, Json]:
 
     JSON Schemas become text, as a model writes keys in their order.
     """
-    return _reduce_to_meaning(body, _number_ids(body["messages"]), _reduce_tools_to_meaning(body.get("tools")), dialect)
+    tools = _reduce_tools_to_meaning(body.get("tools"))
+    return _reduce_to_meaning(body, _number_ids(body["messages"]), tools=tools, dialect=dialect)
 
 
-def _reduce_to_meaning(fields: Body, messages: list[Any], tools: Json, dialect: str) -> dict[str, Json]:
+def _reduce_to_meaning(fields: Body, messages: list[Any], *, tools: Json, dialect: str) -> dict[str, Json]:
     kept = find_meaning(fields, dialect, "chat")
     kept["messages"] = messages
     if tools:
@@ -473,6 +486,7 @@ def _reduce_tools_to_meaning(tools: Sequence[Body] | None) -> list[Body]:
 
 
 def write_schema(holder: Body, key: str) -> Body:
+    """Return an object with the JSON Schema at this key as a text of JSON, if there is one."""
     return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
@@ -494,7 +508,10 @@ def _number_ids_of_message(message: Body, ordinals: dict[str, str]) -> Body:
 
 
 def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> dict[str, Json]:
-    """Return the value with each of these ids replaced by the ordinal of its first occurrence."""
+    """Return an object in which the ids at these keys are replaced by ordinals, in the order of their first use.
+
+    `ordinals` has those of the ids that were seen before, and gets the new ones.
+    """
     renamed = dict(holder)
     for key in keys:
         if isinstance(name := holder.get(key), str):
@@ -503,6 +520,7 @@ def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _I
 
 
 def find_chat_conflicts(body: Body) -> Iterator[Complaint]:
+    """Yield fields that exclude or need each other, and messages without content."""
     if not _CONFLICTING.isdisjoint(body):
         yield from _find_conflicts_of_fields(body)
     yield from find_empty_messages(body["messages"])
@@ -519,18 +537,20 @@ def _find_conflicts_of_fields(body: Body) -> Iterator[Complaint]:
 
 
 def find_unmet_stream_options(body: Body) -> Iterator[Complaint]:
+    """Yield a complaint if there are options of a stream, but no stream is asked for."""
     if body.get("stream_options") is not None and not body.get("stream"):
         message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         yield complain(message, "stream_options")
 
 
 def find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
+    """Yield complaints about `tool_choice` and `function_call` that need tools which the body does not offer."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
-        yield from _find_unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
+        yield from _find_unmet_choice(body, "tool_choice", offers="tools", wanted=_list_chosen_names(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
-        yield from _find_unmet_choice(body, "function_call", "functions", (find_tool_name(old),))
+        yield from _find_unmet_choice(body, "function_call", offers="functions", wanted=(find_tool_name(old),))
 
 
 def _list_chosen_names(choice: Json) -> tuple[str, ...]:
@@ -541,7 +561,8 @@ def _list_chosen_names(choice: Json) -> tuple[str, ...]:
     return (find_tool_name(choice),)
 
 
-def _find_unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
+def _find_unmet_choice(body: Body, field: str, *, offers: str, wanted: Iterable[str] = ()) -> Iterator[Complaint]:
+    """Yield a complaint if the body has no tools in the field `offers`, or they lack one of the `wanted` names."""
     why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
     names = {find_tool_name(tool) for tool in body.get(offers) or ()}
     for name in wanted:
@@ -552,6 +573,7 @@ def _find_unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str
 
 
 def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
+    """Yield messages of the assistant that have neither content nor calls."""
     for index, message in enumerate(messages):
         if message["role"] != "assistant" or message.get("content") is not None or message.get("tool_calls"):
             continue
@@ -560,14 +582,15 @@ def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
+    """Yield what OpenAI's live API refuses although its published schema allows it."""
     yield from find_unknown_fields(body, CHAT.fields)
     if not body["model"]:
         yield complain("you must provide a model parameter", "model")
     yield from list_complaints(LIVE_CHAT, body)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
-        yield from _find_unmet_choice(body, "tool_choice", "tools", ())
+        yield from _find_unmet_choice(body, "tool_choice", offers="tools")
     if body.get("parallel_tool_calls") is not None and not body.get("tools"):
-        yield from _find_unmet_choice(body, "parallel_tool_calls", "tools", ())
+        yield from _find_unmet_choice(body, "parallel_tool_calls", offers="tools")
     yield from find_unanswered_calls(body["messages"])
     for at, tool in enumerate(body.get("tools") or ()):
         yield from find_refused_function(tool.get("function") or {}, "tools", at, "function")
@@ -581,7 +604,7 @@ def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
 
 
 def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
-    """Yield sounds and searches that OpenAI's own models do not take, and images that are none."""
+    """Yield sounds and searches that OpenAI's own models do not take, and images that are not pictures."""
     is_known = _OPENAI_MODEL.match(body["model"]) is not None
     if body.get("web_search_options") is not None and is_known and "search" not in body["model"]:
         yield complain("Web search options not supported with this model.", "web_search_options")
@@ -595,7 +618,7 @@ def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
 
 
 def _may_be_picture(url: str) -> bool:
-    """Return whether a URL leads elsewhere, or has the beginning of a picture that models take."""
+    """Return whether a URL is not a data URL, or has data that begin like a picture that models take."""
     if not url.startswith("data:"):
         return True
     try:
@@ -606,7 +629,7 @@ def _may_be_picture(url: str) -> bool:
 
 
 def mentions_json(messages: Json) -> bool:
-    """Return whether the word stands in some text of a conversation, as the live API wants it to."""
+    """Return whether a text of a conversation has the word "json", as the live API requires for `json_object`."""
     return "json" in compact(messages).lower()
 
 

@@ -45,20 +45,20 @@ ChatToolCall = tag_union("type", FunctionToolCall, CustomToolCall)
 AudioId = shape(id=str)
 
 
-def make_content(part: Schema, least: int | None) -> Schema:
-    """Return the form of a content: a text, or at least so many parts."""
+def make_content_type(part: Schema, least: int | None) -> Schema:
+    """Return the type of a content: a text, or a list of at least this many parts."""
     return text_or("<an array of objects>", list_of(part, least))
 
 
-def make_request_message(least_parts: int | None) -> Schema:
-    """Return the form of a message whose contents have at least so many parts, if they are no texts."""
-    text_content = make_content(TextPart, least_parts)
+def make_message_type(least_parts: int | None) -> Schema:
+    """Return the type of a message whose content is a text, or a list of at least this many parts."""
+    text_content = make_content_type(TextPart, least_parts)
     return tag_union(
         "role",
         shape(role=literal("system"), content=text_content, name=optional(str)),
         shape(
             role=literal("assistant"),
-            content=optional(make_content(tag_union("type", TextPart, RefusalPart), least_parts)),
+            content=optional(make_content_type(tag_union("type", TextPart, RefusalPart), least_parts)),
             refusal=optional(str),
             name=optional(str),
             audio=optional(AudioId),
@@ -67,7 +67,7 @@ def make_request_message(least_parts: int | None) -> Schema:
         ),
         shape(
             role=literal("user"),
-            content=make_content(tag_union("type", TextPart, ImagePart, AudioPart, FilePart), least_parts),
+            content=make_content_type(tag_union("type", TextPart, ImagePart, AudioPart, FilePart), least_parts),
             name=optional(str),
         ),
         # the result of a function, in the deprecated form
@@ -77,7 +77,7 @@ def make_request_message(least_parts: int | None) -> Schema:
     )
 
 
-RequestMessage = make_request_message(1)
+RequestMessage = make_message_type(1)
 
 NAME_PATTERN = r"^[a-zA-Z0-9_-]+$"
 Name = text(1, 64, pattern=NAME_PATTERN)
@@ -183,7 +183,7 @@ ChatBody = shape(
     metadata=optional(Metadata),
     modalities=optional(list_of(literal("text", "audio"))),
     audio=optional(Audio),
-    prediction=optional(shape(type=literal("content"), content=make_content(TextPart, 1))),
+    prediction=optional(shape(type=literal("content"), content=make_content_type(TextPart, 1))),
     web_search_options=optional(Object),
     prompt_cache_retention=optional(str),
     **ACCOUNT_FIELDS,

@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
     usually,
 )
 from mockserver.dialects._meaning import find_meaning
-from mockserver.dialects._openai_api.chat import find_unmet_stream_options, stop_sequences
+from mockserver.dialects._openai_api.chat import find_unmet_stream_options, read_stop_sequences
 from mockserver.dialects._openai_api.chat_bodies import ChatBody
 from mockserver.dialects._parse import (
     Body,
@@ -75,14 +75,14 @@ USUAL_TOKENS = 16
 _IDS = IdShape("cmpl-")
 
 
-def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
-    """Return the Call of a body; `elsewhere` has fields that are in the path or query."""
-    body, parsed = read_request(COMPLETION, http, refuse, validation, elsewhere)
+def parse_completion(http: HttpRequest, dialect: str, url_fields: Body, *, validation: Validation) -> Call:
+    """Return the Call of a body; `url_fields` are those of the path or query."""
+    body, parsed = read_request(COMPLETION, http, refuse=refuse, validation=validation, url_fields=url_fields)
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_find_conflicts(parsed), refuse)
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
     call = make_completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
-    if call.options.echo and (message := refuse_long_prompt(call)) is not None:
+    if call.options.echo and (message := explain_long_echo(call)) is not None:
         raise refuse(complain(message, "echo"))
     if validation is Validation.LIVE:
         refuse_first(find_live_completion_mistakes(body), refuse)
@@ -122,7 +122,7 @@ def _read_options(parsed: Body) -> Options:
         max_tokens=most,
         usual_tokens=USUAL_TOKENS if most is None else None,
         echo=WHOLE_PROMPT if parsed.get("echo") else 0,
-        stop=stop_sequences(parsed.get("stop")),
+        stop=read_stop_sequences(parsed.get("stop")),
         logprobs=parsed.get("logprobs"),
         seed=parsed.get("seed"),
     )
@@ -155,7 +155,8 @@ def count_choices(parsed: Body) -> int:
     return (parsed.get("n") or 1) * (len(prompt) if several else 1)
 
 
-def refuse_many_prompts(parsed: Body) -> str | None:
+def explain_many_choices(parsed: Body) -> str | None:
+    """Return the message about more choices than are made at once; None if a body asks for fewer."""
     choices = count_choices(parsed)
     if choices <= MAX_COMPLETION_CHOICES:
         return None
@@ -163,7 +164,8 @@ def refuse_many_prompts(parsed: Body) -> str | None:
     return f"You requested {choices} choices (n for each prompt), but at most {most} can be made at once."
 
 
-def refuse_long_prompt(call: Call) -> str | None:
+def explain_long_echo(call: Call) -> str | None:
+    """Return the message about more tokens of prompts than an answer repeats; None if there are fewer."""
     tokens = call.options.n * call.prompt_tokens
     if tokens <= MAX_ECHOED_TOKENS:
         return None
@@ -178,17 +180,19 @@ def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
         yield complain(f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of")
     if best_of is not None and best_of > 1 and parsed.get("stream"):
         yield complain("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
-    if (message := refuse_many_prompts(parsed)) is not None:
+    if (message := explain_many_choices(parsed)) is not None:
         yield complain(message, "n")
 
 
 def find_live_completion_mistakes(body: Body) -> Iterator[Complaint]:
+    """Yield what OpenAI's live API refuses although its published schema allows it."""
     yield from find_unknown_fields(body, COMPLETION.fields)
     if not body["model"]:
         yield complain("you must provide a model parameter", "model")
 
 
 def make_completion_options(call: Call) -> CompletionOptions:
+    """Return the options of the answer to a completion."""
     shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
     return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
 

@@ -75,10 +75,10 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 
 
 def parse_embeddings(
-    http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation, is_open: bool = False
+    http: HttpRequest, dialect: str, url_fields: Body, *, validation: Validation, is_open: bool = False
 ) -> Call:
-    """Return the Call of a request. `is_open`: it can have any other fields, as models of other hosts read."""
-    body, parsed = read_request(EMBEDDING, http, refuse, validation, elsewhere)
+    """Return the Call of a request. If `is_open`, it can also have fields that only models of other hosts read."""
+    body, parsed = read_request(EMBEDDING, http, refuse=refuse, validation=validation, url_fields=url_fields)
     if validation is not Validation.OFF:
         if body is not parsed and not is_open:  # else it has known fields only
             refuse_first(find_unknown_fields(body, EMBEDDING.fields), refuse)
@@ -94,9 +94,9 @@ def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, 
     prompts = parse_prompts(parsed["input"])
     call = make_embedding_call(
         http,
-        dialect,
         body,
-        [Message("user", prompt.text) for prompt in prompts],
+        dialect=dialect,
+        inputs=[Message("user", prompt.text) for prompt in prompts],
         model=parsed.get("model") or "",
         meaning={key: body[key] for key in body if key not in _BOOKKEEPING},
         dimensions=parsed.get("dimensions"),
@@ -109,6 +109,7 @@ def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, 
 
 
 def refuse_long_input(call: Call) -> Failure | None:
+    """Return the failure of a call with an input that the live model cannot read; None if there is none."""
     longest = max(len(prompt.find_tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MAX_TOKENS_PER_INPUT:
         return None
@@ -135,12 +136,12 @@ def make_embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str,
     if identity:
         body = {"id": identity, **body}
     if type(body["data"]) is not list:  # they are many
-        return make_json_reply(200, body, lines, outcome.headers)
-    return make_data_reply(200, encode(body), lines, outcome.headers)
+        return make_json_reply(200, body, lines=lines, headers=outcome.headers)
+    return make_data_reply(200, encode(body), lines=lines, headers=outcome.headers)
 
 
 def render_embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
-    """Return the body; `encoding` is a key of ENCODINGS, float by default. Vectors are JSON already, or integers."""
+    """Return the body, in which vectors are JSON already, or integers; `encoding` is a key of ENCODINGS."""
     write = ENCODINGS[encoding or "float"]
 
     def show(index: int, vector: Vector) -> Json:

@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlencode
 
 from msgspec import Struct
@@ -80,29 +80,25 @@ EDIT = Model(
     )
 )
 VARIATION = Model(shape(**_COMMON))  # `POST /images/variations`
-_NUMBERS = (
-    "n",
-    "output_compression",
-    "partial_images",
-    "frame_count",
-    "frame_duration_ms",
-)  # fields that forms have as texts
+# Fields that forms have as texts.
+_NUMBERS = ("n", "output_compression", "partial_images", "frame_count", "frame_duration_ms")
 
 
 class ImagesApi(Struct, frozen=True):
     """The operations on images of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path. `read(body)` returns a body of JSON in OpenAI's words, and
+    `read_url_fields` returns the fields of a path. `read(body)` returns a body of JSON in OpenAI's words, and
     `show(call, body)` the body of an answer in those of the dialect.
     """
 
     dialect: str
     lines: RequestLines
-    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
     read: Callable[[Body], Body] = lambda body: body
     show: Callable[[Call, Body], Body] = lambda call, body: body
 
     def make_operations(self) -> tuple[Operation, ...]:
+        """Return the operations that make, edit and vary images, and the one behind the URLs in their answers."""
         generate = self._parse_generation
         edit = self._parse_edit
         vary = self._parse_variation
@@ -150,13 +146,13 @@ class ImagesApi(Struct, frozen=True):
         files: Sequence[str] = (),
     ) -> Call:
         """Return the call of a body; `files` are the hashes of the pictures in a form."""
-        parsed = read_body(model, body, refuse, validation).parsed
+        parsed = read_body(model, body, refuse=refuse, validation=validation).parsed
         if validation is Validation.LIVE:
             refuse_first(find_unknown_fields(body, model.fields), refuse)
         body = {**parsed, **({"files": [*files]} if files else {})}
         if validation is not Validation.OFF:
             refuse_first(find_contradictions(body), refuse)
-        body = {**body, **self.elsewhere(http)}
+        body = {**body, **self.read_url_fields(http)}
         prompt = body.get("prompt") or ""
         return Call(
             dialect=self.dialect,
@@ -175,14 +171,14 @@ class ImagesApi(Struct, frozen=True):
         lines = self.lines(call.http, call)
         answer = ImageAnswer(call, outcome)
         if not call.stream:
-            return make_json_reply(200, self.show(call, answer.make_body()), lines, outcome.headers)
+            return make_json_reply(200, self.show(call, answer.make_body()), lines=lines, headers=outcome.headers)
         headers = merge_headers(HeaderLines(STREAM_LINES + lines), outcome.headers)
         return Reply(200, headers, frames=answer.stream())
 
     def _parse_content(self, http: HttpRequest, validation: Validation) -> Call:
-        """Return the call of a URL in an answer, which says itself what the picture shows."""
+        """Return the call of a URL in an answer, whose query says what the picture shows."""
         shown = dict(http.query)
-        return Call(self.dialect, "image_content", "", http, shown, shown, work=_show_content)
+        return Call(self.dialect, "image_content", model="", http=http, meaning=shown, raw=shown, work=_show_content)
 
     def _render_content(self, call: Call, outcome: ObjectView) -> Reply:
         return make_file_reply(outcome.data or b"", self.lines(call.http, call), outcome.headers)
@@ -201,12 +197,19 @@ async def _show_content(call: Call, objects: Objects) -> ObjectView:
         return ObjectView(data=file, headers=(("content-type", recognize(file) or _UNKNOWN_TYPE),))
     width, height = (min(side, MAX_PIXELS) or 1 for side in parse_size(shown.get("size", "")) or USUAL_SIZE)
     color = find_color(shown.get("color", ""))
-    data = FORMATS["png"].write(draw(shown.get("words", ""), width, height, objects.seed, color=color))
-    return ObjectView(data=data, headers=(("content-type", "image/png"),))
+    picture = draw(shown.get("words", ""), width=width, height=height, seed=objects.seed, color=color)
+    return ObjectView(data=FORMATS["png"].write(picture), headers=(("content-type", "image/png"),))
 
 
-def read_image_form(http: HttpRequest, validation: Validation) -> tuple[Body, Sequence[str]]:
-    """Return the fields of a form, and the hashes of its pictures, which tell them apart. Raises Failure."""
+class ImageForm(NamedTuple):
+    """The fields of a form, and the hashes of its pictures and masks, which tell them apart."""
+
+    fields: Body
+    files: Sequence[str]
+
+
+def read_image_form(http: HttpRequest, validation: Validation) -> ImageForm:
+    """Return the form in a request. Raises Failure if it has no picture, or one that cannot be edited."""
     form = parse_form(http)
     body = nest_fields(form)
     images = form.find_files("image")
@@ -222,11 +225,11 @@ def read_image_form(http: HttpRequest, validation: Validation) -> tuple[Body, Se
         check_picture(image, f"image {number}", validation)
     for mask in masks:
         check_picture(mask, "mask", validation)
-    return body, [hash_data(part.content) for part in (*images, *masks)]
+    return ImageForm(body, [hash_data(part.content) for part in (*images, *masks)])
 
 
 def check_reference(reference: Body, what: str, validation: Validation) -> None:
-    """Raise Failure for a picture in a data URL that is none; other URLs are not looked at."""
+    """Raise Failure if a data URL does not have a picture; other URLs are not looked at."""
     head, comma, encoded = (reference.get("image_url") or "").partition(",")
     if comma and head.startswith("data:"):
         try:
@@ -237,7 +240,7 @@ def check_reference(reference: Body, what: str, validation: Validation) -> None:
 
 
 def find_contradictions(body: Body) -> Iterator[Complaint]:
-    """Yield complaints about what the asked format cannot have."""
+    """Yield complaints about fields that the requested file format does not support."""
     form = body.get("output_format") or "png"
     compression = body.get("output_compression")
     if body.get("background") == "transparent" and form == "jpeg":
@@ -366,19 +369,19 @@ class ImageAnswer:
 
 
 def _describe(picture: Picture) -> dict[str, str]:
-    """Return what a URL says of a picture, which is drawn again when somebody asks for it."""
+    """Return the query of a URL from which a picture can be drawn again."""
     size = f"{picture.width}x{picture.height}"
     return {"size": size, "color": picture.ground.code, "words": picture.words}
 
 
 def count_image_tokens(quality: str, size: tuple[int, int]) -> int:
-    """Return the tokens that an image of this quality and size takes."""
+    """Return the tokens that an image of this quality takes, and of this width and height in pixels."""
     known = _TOKENS[quality]
     return known.get(size) or known[USUAL_SIZE] * size[0] * size[1] // (USUAL_SIZE[0] * USUAL_SIZE[1])
 
 
 def word_image_error(error: ProviderError, failure: Failure, call: Call | None) -> ProviderError:
-    """Return the error of a request; what the safety system says of an image has words and codes of its own."""
+    """Return the error of a request; for images, that of the safety system has a message and codes of its own."""
     if failure.reason != "content_filter" or call is None or not call.operation.startswith("image"):
         return error
     message = _BLOCKED if failure.message is None else error.message

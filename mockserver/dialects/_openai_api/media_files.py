@@ -1,4 +1,4 @@
-"""The pictures and recordings that clients upload, and which files are none.
+"""The pictures and recordings that clients upload, and which files cannot be either.
 
 The first bytes of a file say what it is, or its media type, or the ending of its name. Tests often send placeholders:
 unknown bytes are accepted unless type or name say that they are something else. `validation: live` refuses them.

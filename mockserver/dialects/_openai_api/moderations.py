@@ -53,14 +53,14 @@ def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:
 
     def render(call: Call, outcome: Moderations) -> Reply:
         body = render_moderations(outcome, list_input_types(call))
-        return make_json_reply(200, body, lines(call.http, call), outcome.headers)
+        return make_json_reply(200, body, lines=lines(call.http, call), headers=outcome.headers)
 
     return Operation("moderations", "POST", "/moderations", parse=partial(parse_moderations, dialect), render=render)
 
 
 def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a body: several texts are judged separately, the parts of one input together."""
-    body, parsed = read_request(MODERATION, http, refuse, validation)
+    body, parsed = read_request(MODERATION, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, MODERATION.fields), refuse)
     messages = _read_messages(parsed["input"])

@@ -6,6 +6,7 @@ Messages without the reasoning before them are not included, as reports disagree
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -29,11 +30,19 @@ from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, Rep
 from mockserver.wire.responses import ENCRYPTED_CONTENT, OutputItemId, read_item_id
 
 
+class _PlacedCall(NamedTuple):
+    """A tool call, with the index of its message, and its own place within that."""
+
+    message: int
+    place: int
+    call: Body
+
+
 class _ChatHistory(Struct, frozen=True):
-    """The messages, each a table, and the calls in them, each with the places of its message and within that."""
+    """The messages of a chat, each a table, and the tool calls in them."""
 
     messages: Sequence[Body]
-    calls: Sequence[tuple[int, int, Body]]
+    calls: Sequence[_PlacedCall]
 
 
 def _find_empty_calls(call: Call, history: _ChatHistory) -> Problems:
@@ -73,7 +82,7 @@ def _read_chat(call: Call) -> _ChatHistory | None:
     if all(map(_TOOL_CALL_KEYS.isdisjoint, messages)):
         return None
     calls = [
-        (at, index, made)
+        _PlacedCall(at, index, made)
         for at, message in enumerate(messages)
         if isinstance(listed := message.get("tool_calls"), list)
         for index, made in enumerate(listed)
@@ -202,7 +211,7 @@ def _find_unpaired(call: Call, items: Items) -> Problems:
 
 
 def skip_if_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
-    """Return a check that applies only if the request continues no stored response or conversation."""
+    """Return a check that is left out if the request continues a stored response or conversation."""
 
     def check_unless_continued(call: Call, items: Items) -> Problems:
         continued = call.body.get("previous_response_id") or call.body.get("conversation")

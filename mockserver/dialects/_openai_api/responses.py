@@ -63,12 +63,13 @@ from mockserver.dialects._parse import (
     read_request,
     refuse_first,
 )
-from mockserver.dialects._reply import answer_reply
+from mockserver.dialects._reply import make_answer_reply
 from mockserver.wire.response_events import ResponseRenderer
 from mockserver.wire.responses import ResponseLayout, ResponseOptions
 
 
 def read_input(given: Json) -> tuple[Message, ...]:
+    """Return the messages of an `input`: a text, a list of items or null."""
     if given is None:
         return ()
     return (Message("user", given),) if isinstance(given, str) else tuple(_read_turns(given))
@@ -78,7 +79,7 @@ def _read_turns(items: Iterable[Body]) -> Iterator[Message]:
     turn = _Turn()
     for item in items:
         if _is_of_model(item):
-            turn.take(item)
+            turn.add(item)
             continue
         yield from turn.list_messages()
         turn = _Turn()
@@ -108,6 +109,7 @@ def _read_other_item(item: Body) -> Iterator[Message]:
 
 
 def make_message(role: str, content: Json) -> Message:
+    """Return a message with the texts of its parts as one; parts that are not text have the form of a chat's."""
     if isinstance(content, str):
         return Message(role, content)
     given = content if isinstance(content, list) else ()
@@ -144,7 +146,7 @@ class _Turn(Struct):
     parts: list[Body] = []
     calls: list[ToolCall] = []
 
-    def take(self, item: Body) -> None:
+    def add(self, item: Body) -> None:
         self.taken = True
         kind = find_item_type(item)
         if kind == "message":
@@ -164,9 +166,13 @@ class _Turn(Struct):
 def _read_client_tool_call(kind: str, item: Body) -> ToolCall:
     name, argument = _CALLS[kind]
     tool = write_text(item.get("name")) if name is None else name
-    of = {"function_call": "function", "custom_tool_call": "custom"}.get(kind, kind)
-    call_id = write_text(item.get("call_id") or item.get("id"))
-    return ToolCall(call_id, tool, write_text(item.get(argument)), of, write_text(item.get("namespace")))
+    return ToolCall(
+        _find_call_id(item),
+        tool,
+        arguments=write_text(item.get(argument)),
+        kind={"function_call": "function", "custom_tool_call": "custom"}.get(kind, kind),
+        namespace=write_text(item.get("namespace")),
+    )
 
 
 def _read_result(item: Body) -> Message:
@@ -191,7 +197,7 @@ def _read_shell_result(item: Body) -> Message:
     return Message("tool", "".join(written), tool_call_id=_find_call_id(item))
 
 
-def _patch_result(item: Body) -> Message:
+def _read_patch_result(item: Body) -> Message:
     return Message("tool", write_text(item.get("output") or item.get("status")), tool_call_id=_find_call_id(item))
 
 
@@ -222,7 +228,7 @@ _CALLS: Mapping[str, tuple[str | None, str]] = {
 _RESULTS: Mapping[str, Callable[[Body], Message]] = {
     "computer_call_output": _read_screenshot,
     "shell_call_output": _read_shell_result,
-    "apply_patch_call_output": _patch_result,
+    "apply_patch_call_output": _read_patch_result,
     "mcp_approval_response": _read_approval,
 }
 # Items that bring tools with them.
@@ -234,6 +240,7 @@ _SILENT = frozenset({"reasoning"})
 
 
 def find_responses_meaning(body: Body, dialect: str) -> dict[str, Json]:
+    """Return the fields that could change the answer, like `find_chat_meaning`."""
     kept = find_meaning(body, dialect, operation="responses", bookkeeping=_BOOKKEEPING)
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
@@ -275,21 +282,22 @@ class ResponsesRequest(Struct, frozen=True, dict=True):
 
     @lazy_property
     def conflicting(self) -> frozenset[str]:
-        """Return the fields of which one must be there for a conflict."""
-        return find_usual(lambda body: [*self.conflicts(body)])[1]
+        """The fields to which a conflict is possible: a body that has none of them is not checked for any."""
+        return find_usual(lambda body: [*self.conflicts(body)]).fields
 
 
 def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Validation) -> Call:
-    body, parsed = read_request(spec.body, http, spec.refuse, validation)
+    """Return the Call of a body, read as `spec` says. Raises the Failure of its first mistake."""
+    body, parsed = read_request(spec.body, http, refuse=spec.refuse, validation=validation)
     if validation is not Validation.OFF and not spec.conflicting.isdisjoint(parsed):
         refuse_first(spec.conflicts(parsed), spec.refuse)
-    return _make_responses_call(http, body, parsed, spec)
+    return _make_responses_call(http, spec, body=body, parsed=parsed)
 
 
 def parse_openai_responses(
     http: HttpRequest, validation: Validation, *, dialect: str, only_input: bool = False
 ) -> Call:
-    """Return the Call of a body; `only_input`: it asks about its input, not for a response."""
+    """Return the Call of a body. With `only_input`, it asks about its input and not for a response."""
     spec = _make_openai_request(dialect, only_input=only_input)
     call = parse_responses(http, spec, validation)
     if validation is Validation.LIVE:
@@ -306,7 +314,7 @@ def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
     return ResponsesRequest(dialect, model, conflicts=find_responses_conflicts, refuse=refuse, ids=OPENAI_RESPONSE_IDS)
 
 
-def _make_responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
+def _make_responses_call(http: HttpRequest, spec: ResponsesRequest, *, body: Body, parsed: Body) -> Call:
     given = parsed.get("input")
     instructions = parsed.get("instructions")
     choice = parsed.get("tool_choice")
@@ -423,7 +431,7 @@ def read_tool(tool: Body) -> Tool:
 
 
 def read_tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
-    """Return which of the tools must be used."""
+    """Return which of the offered tools the model may or must use."""
     match choice:
         case None:
             return ToolChoice("auto" if tools else "none")
@@ -453,6 +461,7 @@ def _list_servers(tools: Iterable[Body]) -> Iterator[ServerTool]:
 
 
 def find_responses_conflicts(body: Body) -> Iterator[Complaint]:
+    """Yield fields that exclude or need each other."""
     yield from find_unmet_stream_options(body)
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
         both = "'previous_response_id' or 'conversation'"
@@ -525,7 +534,7 @@ def make_responses_reply(
     if not answer.model:
         answer = replace(answer, model=renderer.layout.unset["model"])
     options = make_response_options(call, renderer.layout)
-    reply = answer_reply(answer, renderer, options, lines, stream=call.stream)
+    reply = make_answer_reply(answer, renderer, options, lines, stream=call.stream)
     if reply.frames is None or after < 0:
         return reply
     return replace(reply, frames=islice(reply.frames, after + 1, None))
@@ -550,6 +559,7 @@ _SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide wh
 
 
 def show_request(call: Call, fields: Collection[str]) -> dict[str, Json]:
+    """Return those of these fields of a response that repeat its request, if the request has them."""
     body = call.raw
     options = call.options
     shown = {
@@ -601,11 +611,12 @@ def make_error_event(failed: Reply, last: bytes) -> Frame:
 
     The error is nested, as the live API sends it; its reference shows the fields beside the type.
     """
-    told = json.loads(failed.body)["error"]
-    fields = told if isinstance(told, dict) else {"message": told}
+    sent = json.loads(failed.body)["error"]
+    fields = sent if isinstance(sent, dict) else {"message": sent}
     error = {key: fields.get(key) for key in ("type", "code", "message", "param")}
     number = read_event(last).get("sequence_number", -1) + 1
-    return Frame(to_json({"type": "error", "sequence_number": number, "error": error}), "error", part="finish")
+    body = to_json({"type": "error", "sequence_number": number, "error": error})
+    return Frame(body, event="error", part="finish")
 
 
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")

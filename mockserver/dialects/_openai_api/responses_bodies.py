@@ -112,14 +112,15 @@ CustomTool = shape(
 
 
 def make_function_tool_type(name: Any) -> Any:
+    """Return the type of a function that is offered, whose name has this type."""
     about = {"description": optional(str), "parameters": optional(Object), "strict": optional(bool)}
     return shape(type=literal("function"), name=name, **about)
 
 
 def make_tools_type(function_name: Any, **own: Any) -> Any:
-    """Return the type of `tools`: functions, custom tools and some of the provider's; of others, any with a type."""
+    """Return the type of `tools`: functions, custom tools, the `own` of the provider, and any others with a type."""
 
-    def tag(tool: Any) -> str:
+    def find_tag(tool: Any) -> str:
         found = tool.get("type") if isinstance(tool, dict) else None
         return found if isinstance(found, str) and (found in ("function", "custom") or found in own) else "<a tool>"
 
@@ -128,7 +129,7 @@ def make_tools_type(function_name: Any, **own: Any) -> Any:
     return usually(
         tag_union("type", function, CustomTool, *own.values(), usual_others),
         union_by(
-            tag,
+            find_tag,
             label_member("function", function),
             label_member("custom", CustomTool),
             *(label_member(kind, tool) for kind, tool in own.items()),
@@ -165,6 +166,7 @@ ResponseToolChoice = union(ToolMode, label_member("<an object>", ChosenTool))
 
 
 def make_text_options_type(schema_name: Any) -> Any:
+    """Return the type of `text`; the name of a JSON Schema in it has the type `schema_name`."""
     schema = shape(
         type=literal("json_schema"), name=schema_name, schema=Object, description=optional(str), strict=optional(bool)
     )
@@ -233,7 +235,7 @@ def make_responses_model(schema: Schema) -> Model:
 
 
 RESPONSE = make_responses_model(ResponseBody)
-# `POST /responses/input_tokens` and `/responses/compact`: the same, but their input may be null.
+# `POST /responses/input_tokens` and `/responses/compact`, whose input may be null.
 RESPONSE_INPUT = make_responses_model(
     shape(
         **{

@@ -39,6 +39,10 @@ MAX_PAGE_SIZE = 100  # entries of a page
 
 
 def read_page(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
+    """Return the page of a list that a query asks for, in this `order` (asc, desc) unless it states one.
+
+    Raises the Failure of its first mistake.
+    """
     requested = http.query.get("order", order)
     if requested not in ORDERS:
         raise refuse(Complaint("value", ("order",), got=requested, expected=ORDERS))
@@ -49,6 +53,7 @@ def read_page(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
 
 
 def read_integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
+    """Return a whole number in a query; None if it is missing. Raises Failure for one that is less than `least`."""
     text = http.query.get(name)
     if text is None:
         return None
@@ -61,7 +66,8 @@ def read_integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, leas
     return number
 
 
-def list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
+def make_list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
+    """Return a page of a list as a body; `more` says whether others follow."""
     shown = entries if isinstance(entries, Sequence) else list(entries)
     first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
@@ -72,8 +78,9 @@ UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 
 def make_stored_chat_operations(
-    dialect: str, completion: Render, lines: RequestLines, refuse: Refuse
+    dialect: str, *, completion: Render, lines: RequestLines, refuse: Refuse
 ) -> tuple[Operation, ...]:
+    """Return the operations of a dialect on stored chats, which `completion` renders as they were sent at first."""
 
     def parse_list(http: HttpRequest, validation: Validation) -> Call:
         model = http.query.get("model", "")
@@ -87,7 +94,7 @@ def make_stored_chat_operations(
 
     def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
-        read_body(UPDATE, update, refuse)
+        read_body(UPDATE, update, refuse=refuse)
         return replace(parse_one("update_chat")(http, validation), raw=update)
 
     def parse_messages(http: HttpRequest, validation: Validation) -> Call:
@@ -95,7 +102,7 @@ def make_stored_chat_operations(
         return replace(parse_one("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
-        return make_json_reply(200, _show_stored_chat(call, outcome, completion), lines(call.http, call))
+        return make_json_reply(200, _show_stored_chat(call, outcome, completion), lines=lines(call.http, call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -109,14 +116,14 @@ def make_stored_chat_operations(
 
 def _show_stored_chat(call: Call, outcome: Stored | Listing, completion: Render) -> dict[str, Json]:
     if isinstance(outcome, Listing):
-        return list_body(
+        return make_list_body(
             map_lazily(lambda each: _render_completion(each, completion), outcome.entries, few=0), more=outcome.more
         )
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
         shown, more = call.page.select(tuple(_list_messages(outcome)), lambda message: message["id"])
-        return list_body(shown, more=more)
+        return make_list_body(shown, more=more)
     return _render_completion(outcome, completion)
 
 
@@ -157,19 +164,20 @@ _REQUEST_DEFAULTS: Mapping[str, Json] = {
 class StoredResponses(Struct, frozen=True):
     """The operations of a dialect on stored responses.
 
-    `take` parses a body whose input is counted or compacted, without creating a response. `final`: a finished response
-    cannot be cancelled (otherwise it is returned unchanged), and only one that was streamed in the background can be
-    streamed again.
+    `parse_input` parses a body whose input is counted or compacted, without creating a response. If `is_final`, a
+    finished response cannot be cancelled (otherwise it is returned unchanged), and only one that was streamed in the
+    background can be streamed again.
     """
 
     dialect: str
     refuse: Refuse
     renderer: ResponseRenderer
     lines: RequestLines
-    take: Callable[[HttpRequest, Validation], Call]
-    final: bool = False
+    parse_input: Callable[[HttpRequest, Validation], Call]
+    is_final: bool = False
 
     def make_operations(self) -> tuple[Operation, ...]:
+        """Return the operations that count and compact an input, and those on responses by their ids."""
         one = "/responses/{response_id}"
         return (
             Operation(
@@ -221,10 +229,10 @@ class StoredResponses(Struct, frozen=True):
         return replace(self._look_up("input_items")(http, validation), page=read_page(http, self.refuse, order="desc"))
 
     def _parse_count(self, http: HttpRequest, validation: Validation) -> Call:
-        return _make_look_up(self.take(http, validation), "input_tokens")
+        return _make_look_up(self.parse_input(http, validation), "input_tokens")
 
     def _parse_compact(self, http: HttpRequest, validation: Validation) -> Call:
-        call = _make_look_up(self.take(http, validation), "compact_response")
+        call = _make_look_up(self.parse_input(http, validation), "compact_response")
         if not call.model:
             raise self.refuse(Complaint("missing", ("model",)))
         return call
@@ -233,7 +241,7 @@ class StoredResponses(Struct, frozen=True):
         asked = stored.call
         # A generated response, which has no request, may have been streamed.
         was_streamed = (asked.options.background and asked.stream) or not asked.raw
-        if self.final and call.stream and not was_streamed:
+        if self.is_final and call.stream and not was_streamed:
             raise self.refuse(complain(f"Unknown response_id: {clip(call.id)}", "response_id"))
         after = read_integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(asked.raw.get("include") or ()), *_read_include(call.http))
@@ -243,14 +251,14 @@ class StoredResponses(Struct, frozen=True):
         return make_responses_reply(requested, stored.answer, renderer=self.renderer, lines=lines, after=after)
 
     def _render_cancelled(self, call: Call, stored: Stored) -> Reply:
-        if self.final and not stored.polls:
+        if self.is_final and not stored.polls:
             raise Failure("not_cancellable")
         asked = replace(stored.call, stream=False)
         lines = self.lines(call.http, call)
         return make_responses_reply(asked, stored.answer, renderer=self.renderer, lines=lines)
 
     def _show(self, show: Callable[[Call, Stored], Body]) -> Callable[[Call, Stored], Reply]:
-        return lambda call, stored: make_json_reply(200, show(call, stored), self.lines(call.http, call))
+        return lambda call, stored: make_json_reply(200, show(call, stored), lines=self.lines(call.http, call))
 
     def _render_compacted(self, call: Call, stored: Stored) -> Reply:
         body = {
@@ -260,7 +268,8 @@ class StoredResponses(Struct, frozen=True):
             "output": list(list_compacted_items(stored)),
             "usage": make_response_usage(stored.answer.usage),
         }
-        return prepend_lines(make_json_reply(200, body, "", stored.answer.headers), self.lines(call.http, call))
+        reply = make_json_reply(200, body, headers=stored.answer.headers)
+        return prepend_lines(reply, self.lines(call.http, call))
 
 
 def _show_deleted(call: Call, stored: Stored) -> Body:
@@ -273,7 +282,7 @@ def _show_count(call: Call, stored: Stored) -> Body:
 
 def _show_items(call: Call, stored: Stored) -> Body:
     shown, more = call.page.select(tuple(list_input_items(stored)), lambda item: item["id"])
-    return list_body(shown, more=more)
+    return make_list_body(shown, more=more)
 
 
 def list_input_items(stored: Stored) -> Iterator[Body]:
@@ -281,9 +290,8 @@ def list_input_items(stored: Stored) -> Iterator[Body]:
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
-        yield complete_item(
-            item, f"{find_item_prefix(find_item_type(item))}_{compute_fingerprint(stored.answer.id, 'input', number)}"
-        )
+        prefix = find_item_prefix(find_item_type(item))
+        yield complete_item(item, f"{prefix}_{compute_fingerprint(stored.answer.id, 'input', number)}")
 
 
 def find_item_prefix(kind: str) -> str:
@@ -292,7 +300,7 @@ def find_item_prefix(kind: str) -> str:
 
 
 def complete_item(item: Body, name: str) -> dict[str, Json]:
-    """Return an input item as the API lists it: `name` is its id if it has none, and messages have parts."""
+    """Return an input item as the API lists it: messages have parts, and an item without an id is called `name`."""
     kind = find_item_type(item)
     head: dict[str, Json] = {"id": name, "type": kind}
     if kind not in _WITHOUT_STATUS:

@@ -14,7 +14,8 @@ Place = tuple[str, ...]  # the keys that lead to a part of a schema
 
 def find_refused_function(function: Mapping[str, Json], *path: str | int) -> Iterator[Complaint]:
     """Yield why the parameters of a function, at this path, are refused."""
-    schema, is_strict = function.get("parameters"), function.get("strict") is True
+    schema = function.get("parameters")
+    is_strict = function.get("strict") is True
     for why in _find_faults(schema, is_strict=is_strict, is_function=True) if schema else ():
         message = f"Invalid schema for function '{clip(str(function.get('name')))}': {why}"
         yield Complaint("parameters", (*path, "parameters"), message=message)
@@ -50,7 +51,8 @@ def _find_unsupported(part: Mapping[str, Json]) -> Iterator[str]:
     if _TYPING.isdisjoint(part):
         yield "schema must have a 'type' key."
     if "properties" in part or part.get("type") == "object":
-        properties, required = part.get("properties") or {}, part.get("required") or ()
+        properties = part.get("properties") or {}
+        required = part.get("required") or ()
         if part.get("additionalProperties") is not False:
             yield "'additionalProperties' is required to be supplied and to be false."
         if missing := [key for key in properties if key not in required]:

@@ -7,7 +7,7 @@ from mockserver.core.plan import Answer, Choice, Failure, Stored, Usage
 from mockserver.core.seed import Seed
 from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._parse import Body
-from mockserver.dialects._reply import EVENT_TYPE, answer_reply, make_json_reply
+from mockserver.dialects._reply import EVENT_TYPE, make_answer_reply, make_json_reply
 from mockserver.dialects.anthropic.errors import make_error_body, write_request_id
 from mockserver.dialects.anthropic.replay import defer_prefix
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, PreparedMessage, compact_answer
@@ -19,7 +19,7 @@ def render_message(call: Call, outcome: Answer) -> Reply:
     """Return the reply with a message, or the stream of its events."""
     shown, options = prepare_message(call, outcome)
     own = write_request_id(call.http, call)
-    return answer_reply(shown, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
+    return make_answer_reply(shown, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
 def prepare_message(call: Call, answer: Answer) -> PreparedMessage:
@@ -68,7 +68,7 @@ def render_count(call: Call, stored: Stored) -> Reply:
     """Return the reply with the tokens of a prompt."""
     counted = stored.answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
-    return make_json_reply(200, {"input_tokens": counted, **managed}, write_request_id(call.http, call))
+    return make_json_reply(200, {"input_tokens": counted, **managed}, lines=write_request_id(call.http, call))
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -77,7 +77,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     status, body = make_error_body(http, failure, call)
     again = "x-should-retry: true\r\n" if status == 429 else ""
     own = write_request_id(http, call) + write_retry_lines(failure) + again
-    return make_json_reply(status, body, own, failure.headers)
+    return make_json_reply(status, body, lines=own, headers=failure.headers)
 
 
 def make_filtered_answer(failure: Failure, call: Call) -> Answer | None:

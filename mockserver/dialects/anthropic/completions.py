@@ -86,5 +86,5 @@ def _render(call: Call, outcome: Answer) -> Reply:
         headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
         reply = Reply(200, headers, frames=stream_completion(outcome))
     else:
-        reply = make_json_reply(200, make_completion(outcome), "", outcome.headers, tokens=outcome.weight)
+        reply = make_json_reply(200, make_completion(outcome), lines="", headers=outcome.headers, tokens=outcome.weight)
     return prepend_lines(reply, write_request_id(call.http, call))

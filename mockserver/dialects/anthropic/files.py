@@ -49,7 +49,9 @@ def render_view(call: Call, view: ObjectView) -> Reply:
     """Return the reply: JSON, or the bytes of a file."""
     lines = write_request_id(call.http, call)
     return (
-        make_json_reply(200, view.body, lines) if view.data is None else make_file_reply(view.data, lines, view.headers)
+        make_json_reply(200, view.body, lines=lines)
+        if view.data is None
+        else make_file_reply(view.data, lines, view.headers)
     )
 
 

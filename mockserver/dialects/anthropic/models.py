@@ -30,7 +30,7 @@ def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
     listed = [_render_model(name, outcome.created, limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else find_page(listed, call.http)
-    return make_json_reply(200, body, write_request_id(call.http, call))
+    return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
 def _render_model(name: str, created: int, limits: ModelLimits) -> dict[str, Json]:

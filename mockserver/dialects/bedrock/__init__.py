@@ -30,7 +30,7 @@ from mockserver.dialects.bedrock.rerank import make_rerank_operation
 
 
 def _parse_count(http: HttpRequest, validation: Validation) -> Call:
-    body, _ = read_request(COUNT, http, refuse, validation)
+    body, _ = read_request(COUNT, http, refuse=refuse, validation=validation)
     asked = body["input"]
     if (chat := asked.get("converse")) is not None:
         chat = {key: chat[key] for key in COUNTED if key in chat}  # only these fields were checked

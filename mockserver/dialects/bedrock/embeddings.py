@@ -40,7 +40,7 @@ class Embedder(Struct, frozen=True, kw_only=True):
 def parse_embeddings(http: HttpRequest, body: Body, embedder: Embedder, validation: Validation) -> Call:
     """Return the Call of texts to embed, in the format of a family. Raises Failure."""
     model = http.path_params.get("model", "")
-    read = read_body(embedder.model, body, refuse_malformed, validation).body
+    read = read_body(embedder.model, body, refuse=refuse_malformed, validation=validation).body
     texts = [*embedder.texts(read)]
     if validation is not Validation.OFF and not texts:
         key = "texts" if "cohere" in model else "inputText"
@@ -63,7 +63,7 @@ def render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     embedder = next(each for each in EMBEDDERS if each.reads(call.model, call.raw))
     counted = f"x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\nx-amzn-bedrock-invocation-latency: 0\r\n"
     lines = write_request_id(call.http, call) + counted
-    return make_data_reply(200, encode(embedder.body(call, outcome)), lines, outcome.headers)
+    return make_data_reply(200, encode(embedder.body(call, outcome)), lines=lines, headers=outcome.headers)
 
 
 def _encode_vectors(outcome: Embeddings, form: str = "float") -> list[Json]:

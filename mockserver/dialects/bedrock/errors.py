@@ -54,7 +54,7 @@ def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Repl
         body |= {"originalStatusCode": 500}
     typed = "" if kind is None else f"x-amzn-errortype: {_HEADER.sub('', kind)}:{_NAMESPACE}\r\n"
     lines = write_request_id(http, call) + typed + _write_retry_headers(failure)
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 _NAMESPACE = "http://internal.amazon.com/coral/com.amazon.bedrock/"

@@ -79,7 +79,7 @@ class Prompted(Struct, frozen=True, kw_only=True):
 
     def read(self, body: Body, validation: Validation) -> Body:
         """Return the readable fields of a body. Raises Failure."""
-        return read_body(self.model, body, refuse_malformed, validation).body
+        return read_body(self.model, body, refuse=refuse_malformed, validation=validation).body
 
     def list_messages(self, body: Body) -> list[tuple[str, str]]:
         """Return the roles and texts of a conversation, which ends with the prompt."""

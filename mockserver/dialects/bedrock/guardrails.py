@@ -32,7 +32,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    body, _ = read_request(GUARDRAIL, http, refuse, validation)
+    body, _ = read_request(GUARDRAIL, http, refuse=refuse, validation=validation)
     name = http.path_params.get("guardrail", "")
     texts = [held["text"] for block in body.get("content") or () if (held := block.get("text"))]
     text = "\n".join(texts)
@@ -63,7 +63,7 @@ def _render(call: Call, outcome: Moderations) -> Reply:
         "outputs": [{"text": BLOCKED}] if verdicts else [],
         "usage": make_guardrail_usage(max(1, -(-size // 1000))),
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 _FILTERS: Mapping[str, str] = {

@@ -16,7 +16,7 @@ from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._openai_api.chat import make_chat_call
 from mockserver.dialects._openai_api.chat_bodies import CHAT
 from mockserver.dialects._parse import Body, read_body, read_table
-from mockserver.dialects._reply import answer_reply, make_json_reply, merge_headers
+from mockserver.dialects._reply import make_answer_reply, make_json_reply, merge_headers
 from mockserver.dialects.anthropic.answers import prepare_message
 from mockserver.dialects.bedrock.claude import check_claude, is_completion, name_shortly, parse_claude
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
@@ -98,7 +98,7 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
     guardrail = find_guardrail(call.http)
     if guardrail is None:
         shown, options = family.prepare(call, outcome)
-        return answer_reply(shown, family.renderer, options, lines, stream=call.stream, stream_lines="")
+        return make_answer_reply(shown, family.renderer, options, lines, stream=call.stream, stream_lines="")
     shown, options = family.prepare(call, replace_blocked(outcome))
     action = show_action(outcome)
     trace = show_trace(guardrail, outcome)
@@ -106,7 +106,7 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
         chunks = _add_keys(family.renderer.render_frames(shown, options), to_each=action, to_last=trace)
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=chunks)
     body = {**family.renderer.render_body(shown, options), **action, **trace}
-    return make_json_reply(200, body, lines, outcome.headers, tokens=outcome.weight)
+    return make_json_reply(200, body, lines=lines, headers=outcome.headers, tokens=outcome.weight)
 
 
 _STREAM_LINES = f"{STREAM_TYPE}x-amzn-bedrock-content-type: application/json\r\n"
@@ -137,7 +137,7 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
     limits = body.get("inferenceConfig")
     if isinstance(limits, Mapping) and "max_new_tokens" in limits:
         body = {**body, "inferenceConfig": {**limits, "maxTokens": limits["max_new_tokens"]}}
-    read = read_body(CONVERSE, body, refuse, validation).body
+    read = read_body(CONVERSE, body, refuse=refuse, validation=validation).body
     call = make_converse_call(http, read, validation)
     # "invoked", as its answer is not the one of Converse.
     return replace(call, meaning={**_read_table(call.meaning), "invoked": True})
@@ -146,7 +146,7 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
 def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a chat as OpenAI has it, which models of several vendors take."""
     asked = {"model": read_model(http), **body}
-    read, chat = read_body(CHAT, asked, refuse, validation)
+    read, chat = read_body(CHAT, asked, refuse=refuse, validation=validation)
     call = make_chat_call(http, read, chat, dialect=NAME)
     meaning = {**_read_table(call.meaning), "model": read_model(http)}
     return replace(call, model=read_model(http), finishes=FINISHES, meaning=meaning)

@@ -8,7 +8,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Text, Usage
 from mockserver.core.seed import FROZEN_AT
-from mockserver.dialects._reply import answer_reply, make_json_reply
+from mockserver.dialects._reply import make_answer_reply, make_json_reply
 from mockserver.dialects.bedrock.errors import fail_plainly, write_request_id
 from mockserver.dialects.bedrock.models import find_base_model, find_vendor
 from mockserver.dialects.bedrock.request import make_converse_options
@@ -24,12 +24,12 @@ def render_converse(call: Call, outcome: Answer) -> Reply:
     if options.guardrail is not None:
         outcome = replace_filtered(outcome, options)
     own = write_request_id(call.http, call)
-    return answer_reply(outcome, _CONVERSE, options, own, stream=call.stream, stream_lines=STREAM_TYPE)
+    return make_answer_reply(outcome, _CONVERSE, options, own, stream=call.stream, stream_lines=STREAM_TYPE)
 
 
 def render_count(call: Call, stored: Stored) -> Reply:
     """Return the reply with the tokens of a prompt."""
-    return make_json_reply(200, {"inputTokens": stored.answer.usage.prompt}, write_request_id(call.http, call))
+    return make_json_reply(200, {"inputTokens": stored.answer.usage.prompt}, lines=write_request_id(call.http, call))
 
 
 Render = Callable[[Call, Answer], Reply]
@@ -73,7 +73,7 @@ def render_models(call: Call, outcome: Models) -> Reply:
         wanted = {"providerName": query.get("byProvider"), "outputModalities": query.get("byOutputModality")}
         shown = [each for each in listed if all(_has(each[key], value) for key, value in wanted.items())]
         body = {"modelSummaries": shown}
-    return make_json_reply(200, body, write_request_id(call.http, call))
+    return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
 def _has(value: Json, wanted: str | None) -> bool:
@@ -108,11 +108,11 @@ _VENDORS = {"openai": "OpenAI", "mistral": "Mistral AI", "ai21": "AI21 Labs", "d
 def render_profiles(call: Call, outcome: Models) -> Reply:
     """Return the reply with an inference profile, or with all of a type."""
     if call.operation == "model":
-        return make_json_reply(200, _describe_profile(outcome.names[0]), write_request_id(call.http, call))
+        return make_json_reply(200, _describe_profile(outcome.names[0]), lines=write_request_id(call.http, call))
     kind = call.http.query.get("type", call.http.query.get("typeEquals", "SYSTEM_DEFINED"))
     names = [name for name in outcome.names if kind == "SYSTEM_DEFINED" and "embed" not in name]
     profiles = [_describe_profile(name if _is_profile(name) else f"us.{name}") for name in names]
-    return make_json_reply(200, {"inferenceProfileSummaries": profiles}, write_request_id(call.http, call))
+    return make_json_reply(200, {"inferenceProfileSummaries": profiles}, lines=write_request_id(call.http, call))
 
 
 def _is_profile(name: str) -> bool:

@@ -33,7 +33,7 @@ FINISHES = frozenset(
 
 def parse_converse(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a request to Converse. Raises Failure."""
-    body, _ = read_request(CONVERSE, http, refuse, validation)
+    body, _ = read_request(CONVERSE, http, refuse=refuse, validation=validation)
     return make_converse_call(http, body, validation)
 
 

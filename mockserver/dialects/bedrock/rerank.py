@@ -38,7 +38,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    body, _ = read_request(_RERANK, http, refuse, validation)
+    body, _ = read_request(_RERANK, http, refuse=refuse, validation=validation)
     if not body["queries"] or not body["sources"]:
         raise refuse_text("The request needs a query and sources to rerank.")
     configured: Body = (body.get("rerankingConfiguration") or {}).get("bedrockRerankingConfiguration") or {}
@@ -78,7 +78,7 @@ def _make_call(
 
 def _render(call: Call, outcome: Ranking) -> Reply:
     body = {"results": list_ranked(outcome, _show, None)}
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def _show(ranked: RankedDocument) -> dict[str, Json]:
@@ -92,7 +92,7 @@ def reads_ranking(model: str, body: Body) -> bool:
 
 def parse_ranking(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a body in Cohere's format. Raises Failure."""
-    read = read_body(_COHERE, body, refuse_malformed, validation).body
+    read = read_body(_COHERE, body, refuse=refuse_malformed, validation=validation).body
     documents = [each if isinstance(each, str) else _read_table(each) for each in read["documents"]]
     model = http.path_params.get("model", "")
     return _make_call(http, read, model=model, query=read["query"], documents=documents, top=read.get("top_n"))
@@ -107,7 +107,7 @@ def render_ranking(call: Call, outcome: Ranking) -> Reply:
     """Return the reply in Cohere's format."""
     body = {"results": list_ranked(outcome, show_ranked, None)}
     lines = f"{write_request_id(call.http, call)}x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\n"
-    return make_json_reply(200, body, lines, outcome.headers)
+    return make_json_reply(200, body, lines=lines, headers=outcome.headers)
 
 
 _Text: Type = shape(text=str)

@@ -5,7 +5,7 @@ from mockserver.core.http import Reply
 from mockserver.core.plan import Answer
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_bearer
-from mockserver.dialects._reply import EVENT_TYPE, answer_reply
+from mockserver.dialects._reply import EVENT_TYPE, make_answer_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import make_embed_operations
 from mockserver.dialects.cohere.errors import fail, list_rate_limit_headers, make_error_event, write_header_lines
@@ -25,8 +25,8 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
     own = write_header_lines(call.http, call)
     # LiteLLM takes no server-sent events: it reads a line of JSON for each event.
     if call.stream and call.http.header_values.get(b"accept") == b"application/json":
-        return answer_reply(outcome, _LINE_RENDERER, options, own, stream=True, stream_lines=LINES_TYPE)
-    return answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
+        return make_answer_reply(outcome, _LINE_RENDERER, options, own, stream=True, stream_lines=LINES_TYPE)
+    return make_answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
 _MODELS = (

@@ -46,7 +46,7 @@ def make_embed_operations() -> tuple[Operation, ...]:
 
 def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str) -> Call:
     refuse = make_refuse(page)
-    body, parsed = read_request(model, http, refuse, validation)
+    body, parsed = read_request(model, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     messages = tuple(_read_messages(parsed))
@@ -58,9 +58,9 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
     return make_embedding_call(
         http,
-        NAME,
         body,
-        messages,
+        dialect=NAME,
+        inputs=messages,
         model=name,
         meaning={**meaning, "model": name},
         dimensions=parsed.get("output_dimension"),
@@ -115,7 +115,7 @@ def _render(call: Call, outcome: Embeddings, *, version: str) -> Reply:
         "meta": {"api_version": {"version": version}, "billed_units": billed},
         "response_type": "embeddings_by_type" if types else "embeddings_floats",
     }
-    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_header_lines(call.http, call), headers=outcome.headers)
 
 
 def _describe_image(url: str) -> Body | None:

@@ -105,7 +105,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     body = {"id": make_request_uuid(http, call), "message": resolved.message}
     body |= {key: str(value) for key, value in stated.items() if value is not None}
     lines = write_header_lines(http, call) + write_retry_lines(failure, in_ms=True)
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 def make_error_event(failed: Reply, last: bytes) -> Frame:

@@ -30,10 +30,10 @@ def _render_models(call: Call, outcome: Models) -> Reply:
     limits = outcome.limits or (ModelLimits(),) * len(outcome.names)
     listed = [_describe(name, each.context) for name, each in zip(outcome.names, limits, strict=True)]
     if call.operation == "model":
-        return make_json_reply(200, listed[0], write_header_lines(call.http, call))
+        return make_json_reply(200, listed[0], lines=write_header_lines(call.http, call))
     wanted = call.http.query.get("endpoint")
     shown = [model for model in listed if wanted is None or wanted in model["endpoints"]]
-    return make_json_reply(200, {"models": shown}, write_header_lines(call.http, call))
+    return make_json_reply(200, {"models": shown}, lines=write_header_lines(call.http, call))
 
 
 def _describe(name: str, window: int | None) -> dict[str, Json]:
@@ -49,4 +49,4 @@ def _parse_check(http: HttpRequest, validation: Validation) -> Call:
 def _render_check(call: Call, outcome: Models) -> Reply:
     names = {name: group_as_uuid(compute_fingerprint(NAME, name)) for name in ("organization_id", "owner_id")}
     body = {"valid": True, **names}
-    return make_json_reply(200, body, write_header_lines(call.http, call))
+    return make_json_reply(200, body, lines=write_header_lines(call.http, call))

@@ -54,7 +54,7 @@ def make_old_chat_operations() -> tuple[Operation, Operation]:
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("v1/reference/chat")
-    body, parsed = read_request(OLD_CHAT, http, refuse, validation)
+    body, parsed = read_request(OLD_CHAT, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, OLD_CHAT.fields), refuse)
     if not (parsed.get("message") or parsed.get("tool_results")):
@@ -160,7 +160,7 @@ def _list_documents(body: Body) -> tuple[Body, ...]:
 
 def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("v1/reference/generate")
-    body, parsed = read_request(GENERATE, http, refuse, validation)
+    body, parsed = read_request(GENERATE, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, GENERATE.fields), refuse)
     prompt = parsed["prompt"]
@@ -193,7 +193,9 @@ def _render_generate(call: Call, outcome: Answer) -> Reply:
 
 
 def _make_json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
-    return make_json_reply(200, body, write_header_lines(call.http, call), answer.headers, tokens=answer.weight)
+    return make_json_reply(
+        200, body, lines=write_header_lines(call.http, call), headers=answer.headers, tokens=answer.weight
+    )
 
 
 def _make_stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:

@@ -34,7 +34,7 @@ _refuse = make_refuse("v2/reference/chat")
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a chat. Raises Failure."""
-    body, parsed = read_request(CHAT, http, _refuse, validation)
+    body, parsed = read_request(CHAT, http, refuse=_refuse, validation=validation)
     if validation is not Validation.OFF and not (parsed["messages"] and _CONFLICTING.isdisjoint(parsed)):
         refuse_first(_find_conflicts(parsed), _refuse)
     if validation is Validation.LIVE:

@@ -42,4 +42,4 @@ def _render(call: Call, outcome: Ranking, *, version: str) -> Reply:
         "results": list_ranked(outcome, show_ranked, shown),
         "meta": {"api_version": {"version": version}, "billed_units": {"search_units": units}},
     }
-    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_header_lines(call.http, call), headers=outcome.headers)

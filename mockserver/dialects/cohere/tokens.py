@@ -27,14 +27,14 @@ def make_token_operations() -> tuple[Operation, Operation]:
 
 def _parse_text(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("reference/tokenize")
-    body, parsed = read_request(TOKENIZE, http, refuse, validation)
+    body, parsed = read_request(TOKENIZE, http, refuse=refuse, validation=validation)
     if not 0 < len(parsed["text"]) <= MAX_LENGTH:
         raise refuse(complain(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
     return _make_call(http, body, operation="tokenize", messages=(Message("user", parsed["text"]),))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
-    body, _ = read_request(DETOKENIZE, http, make_refuse("reference/detokenize"), validation)
+    body, _ = read_request(DETOKENIZE, http, refuse=make_refuse("reference/detokenize"), validation=validation)
     return _make_call(http, body, operation="detokenize", messages=())
 
 
@@ -80,4 +80,4 @@ _BYTES = 6  # of a token: as many as a number has that JavaScript can hold, too
 
 
 def _make_reply(call: Call, body: dict[str, Json]) -> Reply:
-    return make_json_reply(200, {**body, "meta": _META}, write_header_lines(call.http, call))
+    return make_json_reply(200, {**body, "meta": _META}, lines=write_header_lines(call.http, call))

@@ -18,13 +18,13 @@ from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, make_comple
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
-    answer_reply,
+    make_answer_reply,
     make_json_reply,
     make_request_hex,
     write_openai_rate_limits,
     write_request_id,
 )
-from mockserver.dialects.compatible.accounts import list_operations
+from mockserver.dialects.compatible.accounts import make_account_operations
 from mockserver.dialects.compatible.batches import make_batch_operations
 from mockserver.dialects.compatible.hosts import HOSTS, Host, make_host
 from mockserver.dialects.compatible.media import make_media_operations
@@ -42,8 +42,8 @@ from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextRenderer
 
 
-class _Chats:
-    """Renders the chats of a host: a request can ask it to hide reasoning, or to show it elsewhere."""
+class _ChatRenderers:
+    """Renders the chats of a host: a request can ask it to hide reasoning, or to show it in another place."""
 
     def __init__(self, layout: ChatLayout) -> None:
         self._usual = ChatRenderer(layout)
@@ -51,7 +51,7 @@ class _Chats:
 
     def render(self, call: Call, answer: Answer) -> Reply:
         lines = write_request_id(call.http, call)
-        return answer_reply(answer, self._find_renderer(call.raw), call.options, lines, stream=call.stream)
+        return make_answer_reply(answer, self._find_renderer(call.raw), call.options, lines, stream=call.stream)
 
     def _find_renderer(self, body: Mapping[str, Json]) -> ChatRenderer:
         if _CHANGING.isdisjoint(body):
@@ -96,7 +96,7 @@ def _move_reasoning(layout: ChatLayout, place: str) -> ChatLayout:
 
 def _render_completion(renderer: TextRenderer, call: Call, outcome: Answer) -> Reply:
     lines = write_request_id(call.http, call)
-    return answer_reply(outcome, renderer, make_completion_options(call), lines, stream=call.stream)
+    return make_answer_reply(outcome, renderer, make_completion_options(call), lines, stream=call.stream)
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
@@ -118,7 +118,7 @@ _TEXTS: Mapping[str, TextRenderer] = {  # of the hosts whose clients expect anot
 
 
 def _make_responses(host: Host) -> Operation:
-    """Return OpenAI's Responses, as hosts serve them: with their ids and errors, and nothing kept."""
+    """Return the operation of OpenAI's Responses as hosts serve it: with their ids and errors, without keeping any."""
     api = OpenAIApi(
         dialect=NAME,
         chat=ChatRenderer(host.layout),
@@ -131,9 +131,9 @@ def _make_responses(host: Host) -> Operation:
 def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     failure = host.errors.reword(http, failure)
     resolved = host.errors.table.resolve(failure, http, call)
-    body = host.errors.body(resolved, failure, f"req_{make_request_hex(http, call)}")
+    body = host.errors.render(resolved, failure, f"req_{make_request_hex(http, call)}")
     lines = write_request_id(http, call) + write_retry_lines(failure)
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 def make_dialect(host: Host) -> Dialect:
@@ -144,7 +144,7 @@ def make_dialect(host: Host) -> Dialect:
         "POST",
         "/chat/completions",
         parse=make_parse_chat(host),
-        render=_Chats(host.layout).render,
+        render=_ChatRenderers(host.layout).render,
         error=host.errors.end_stream,
         history=make_history(host) or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
@@ -160,8 +160,8 @@ def make_dialect(host: Host) -> Dialect:
     served = (
         *answering,
         *make_rerank_operations(host),
-        *make_batch_operations(host, answering, fail),
-        *list_operations(host),
+        *make_batch_operations(host, answering, fail=fail),
+        *make_account_operations(host),
     )
     return Dialect(
         name=NAME,
@@ -182,7 +182,7 @@ def make_dialect(host: Host) -> Dialect:
     )
 
 
-_ROUTES = (  # what only some hosts have
+_ROUTES = (  # that only some hosts have
     "/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
     "/rerank", "/completions", "/embeddings", "/responses",
 )  # fmt: skip

@@ -18,12 +18,12 @@ from mockserver.dialects._reply import make_data_reply, make_json_reply, show_mo
 from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host
 
 NAME = "compatible"
-Entry = Callable[[str, int], dict[str, Json]]  # of a list: a model's name, and when it was made
+Describe = Callable[[str, int], dict[str, Json]]  # returns the entry of a list for a model's name and creation time
 _VERSION = "0.11.0"  # of vLLM
 
 
-def list_operations(host: Host) -> tuple[Operation, ...]:
-    """Return the operations of a host besides chat, completions and embeddings."""
+def make_account_operations(host: Host) -> tuple[Operation, ...]:
+    """Return the operations of a host on models and accounts."""
     own = (replace(each, parse=_place(host, each.parse)) for each in _OPERATIONS_BY_KIN.get(host.kin, ()))
     listed = (
         Operation("models", "GET", "/models", parse=_place(host, _parse_models), render=partial(_render_models, host)),
@@ -50,16 +50,16 @@ _parse_models = partial(parse_models, NAME)
 
 
 def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
-    shown = _ENTRIES.get(host.kin, show_model)
-    listed = [shown(name, outcome.created) for name in _list_names(host, outcome)]
+    describe = _DESCRIPTIONS.get(host.kin, show_model)
+    listed = [describe(name, outcome.created) for name in _list_names(host, outcome)]
     lines = write_request_id(call.http, call)
     match host.kin:
         case "together":
-            return make_data_reply(200, to_json(listed), lines)
+            return make_data_reply(200, to_json(listed), lines=lines)
         case "openrouter":
             page = {"data": listed, "links": {"next": None}, "total_count": len(listed)}
-            return make_json_reply(200, page, lines)
-    return make_json_reply(200, {"object": "list", "data": listed}, lines)
+            return make_json_reply(200, page, lines=lines)
+    return make_json_reply(200, {"object": "list", "data": listed}, lines=lines)
 
 
 def _list_names(host: Host, outcome: Models) -> Sequence[str]:
@@ -68,9 +68,9 @@ def _list_names(host: Host, outcome: Models) -> Sequence[str]:
 
 
 def _render_model(host: Host, call: Call, outcome: Models) -> Reply:
-    shown = _ENTRIES.get(host.kin, show_model)(call.model, outcome.created)
+    shown = _DESCRIPTIONS.get(host.kin, show_model)(call.model, outcome.created)
     body = {"data": shown} if host.kin == "openrouter" else shown
-    return make_json_reply(200, body, write_request_id(call.http, call))
+    return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
 def _show_owned_model(name: str, created: int, owner: str) -> dict[str, Json]:
@@ -155,7 +155,7 @@ def _describe_deepseek(name: str, created: int) -> dict[str, Json]:
     return {"id": name, "object": "model", "owned_by": "deepseek"}
 
 
-_ENTRIES: Mapping[str, Entry] = {
+_DESCRIPTIONS: Mapping[str, Describe] = {
     "cerebras": lambda name, created: _show_owned_model(name, 0, "Cerebras"),
     "deepseek": _describe_deepseek,
     "groq": _describe_groq,
@@ -172,14 +172,14 @@ _ENTRIES: Mapping[str, Entry] = {
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
-    return Call(NAME, "info", "", http, {"path": http.path.rpartition("/")[2]})
+    return Call(NAME, "info", model="", http=http, meaning={"path": http.path.rpartition("/")[2]})
 
 
-def _make_info_operation(path: str, body: Callable[[Call], Mapping[str, Json]]) -> Operation:
+def _make_info_operation(path: str, make_body: Callable[[Call], Mapping[str, Json]]) -> Operation:
     """Return an operation that answers GET with a body."""
 
     def render(call: Call, outcome: Models) -> Reply:
-        return make_json_reply(200, body(call), write_request_id(call.http, call))
+        return make_json_reply(200, make_body(call), lines=write_request_id(call.http, call))
 
     return Operation("info", "GET", path, parse=_parse_info, render=render)
 
@@ -218,7 +218,7 @@ def _describe_key(call: Call) -> Mapping[str, Json]:
 
 def _count_models(call: Call, outcome: Models) -> Reply:
     body = {"data": {"count": len(_list_names(OPENROUTER, outcome))}}
-    return make_json_reply(200, body, write_request_id(call.http, call))
+    return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
 def _list_providers(call: Call) -> Mapping[str, Json]:
@@ -232,7 +232,7 @@ def _show_credits(call: Call) -> Mapping[str, Json]:
 
 def _parse_endpoints(http: HttpRequest, validation: Validation) -> Call:
     name = f"{http.path_params['author']}/{http.path_params['slug']}"
-    return Call(NAME, "info", name, http, {"model": name})
+    return Call(NAME, "info", model=name, http=http, meaning={"model": name})
 
 
 def _render_endpoints(call: Call, outcome: Models) -> Reply:
@@ -259,7 +259,7 @@ def _render_endpoints(call: Call, outcome: Models) -> Reply:
         **dict.fromkeys(("uptime_last_5m", "uptime_last_30m", "uptime_last_1d"), 100),
         **dict.fromkeys(("latency_last_30m", "throughput_last_30m"), _PERCENTILES),
     }
-    return make_json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, write_request_id(call.http, call))
+    return make_json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, lines=write_request_id(call.http, call))
 
 
 def _describe_language_model(name: str) -> Mapping[str, Json]:
@@ -281,7 +281,7 @@ def _describe_language_model(name: str) -> Mapping[str, Json]:
 
 def _render_language_models(call: Call, outcome: Models) -> Reply:
     listed = [*map(_describe_language_model, _list_names(XAI, outcome))]
-    return make_json_reply(200, {"models": listed}, write_request_id(call.http, call))
+    return make_json_reply(200, {"models": listed}, lines=write_request_id(call.http, call))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
@@ -292,10 +292,17 @@ def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
     if not isinstance(prompt, str):
         if not isinstance(messages, list):
             raise _REFUSE(complain("Either `prompt` or `messages` must be provided.", "prompt"))
-        said = (each.get("content") for each in messages if isinstance(each, dict))
-        prompt = "\n".join(text for text in said if isinstance(text, str))
+        contents = (each.get("content") for each in messages if isinstance(each, dict))
+        prompt = "\n".join(text for text in contents if isinstance(text, str))
     model = body.get("model")
-    return Call(NAME, "info", model if isinstance(model, str) else "", http, {"prompt": prompt}, body)
+    return Call(
+        NAME,
+        "info",
+        model=model if isinstance(model, str) else "",
+        http=http,
+        meaning={"prompt": prompt},
+        raw=body,
+    )
 
 
 def _render_tokens(call: Call, outcome: Models) -> Reply:
@@ -307,7 +314,7 @@ def _render_tokens(call: Call, outcome: Models) -> Reply:
         "tokens": [find_token_id(token) for token in tokens],
         "token_strs": [*tokens] if call.raw.get("return_token_strs") else None,
     }
-    return make_json_reply(200, shown, write_request_id(call.http, call))
+    return make_json_reply(200, shown, lines=write_request_id(call.http, call))
 
 
 def _render_nothing(call: Call, outcome: Models) -> Reply:

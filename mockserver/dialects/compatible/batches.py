@@ -25,11 +25,15 @@ class _Batches(Batches):
 def make_batch_operations(
     host: Host,
     answering: Sequence[Operation],
+    *,
     fail: Callable[[HttpRequest, Failure, Call | None], Reply],
 ) -> tuple[Operation, ...]:
-    """Return the operations on files and batches of a host that has them; `answering` are those that lines may ask."""
+    """Return the operations on files and batches, if a host has them.
+
+    The lines of a batch may ask for the operations `answering`, whose failures `fail` renders.
+    """
     if "batches" not in host.operations:
         return ()
-    api = ObjectsApi(NAME, write_request_id, fail, answering)
+    api = ObjectsApi(NAME, write_request_id, fail=fail, operations=answering)
     made = (*Files(api).make_operations(), *_Batches(api).make_operations())
     return tuple([serve_at(host, each) for each in made])

@@ -28,30 +28,31 @@ from mockserver.dialects._errors import (
 from mockserver.dialects._fastapi import describe_unreadable
 from mockserver.dialects._parse import Complaint, clip, name_json_type, read_bearer, reword_unreadable
 
-Bodies = Callable[[ProviderError, Failure, str], Mapping[str, Json]]
+Render = Callable[[ProviderError, Failure, str], Mapping[str, Json]]
 
 
 def _reword_plainly(http: HttpRequest, failure: Failure) -> Failure:
     return reword_unreadable(failure, "Invalid JSON: ", "The content type must be application/json.")
 
 
-class ErrorStyle(Struct, frozen=True):
-    """How a host says what went wrong.
+class ErrorStyle(Struct, frozen=True, kw_only=True):
+    """How a host words and renders errors.
 
-    `body(error, failure, request)` returns the body of a reply, with the name of the request. `word(complaint)` returns
-    the message about a field, `None` means OpenAI's. `end_stream(failed, last)` returns the error as a frame, after the
-    bytes of that event. `reword(http, failure)` returns the failure to read a body in its words.
+    `render(error, failure, request_id)` returns the body of a reply. `word(complaint)` returns the message about a
+    field; None means OpenAI's. `end_stream(failed, last)` returns a failed reply as a frame after one with these bytes.
+    `reword(http, failure)` returns the failure to read a body in the host's words.
     """
 
     rows: Rows
     messages: Messages
-    body: Bodies
+    render: Render
     word: Callable[[Complaint], str] | None = None
     end_stream: Callable[[Reply, bytes], Frame] = render_error_frame
     reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
 
     @property
     def table(self) -> ErrorTable:
+        """The rows and messages as a table of errors."""
         return make_plain_errors(self.rows, self.messages, read_credential=read_bearer)
 
     def refuse(self, complaint: Complaint) -> Failure:
@@ -66,7 +67,9 @@ class ErrorStyle(Struct, frozen=True):
 
 
 def _make_row_finder(usual: ErrorRow, server: ErrorRow, **others: ErrorRow) -> Callable[[int], ErrorRow]:
-    """Return a function that returns the row of a status: one of `others`, whose names are like `s401`."""
+    """Return a function that returns the row of a status: `others` by names like `s401`, else `usual` or, from 500 on,
+    `server`.
+    """
 
     def find(status: int) -> ErrorRow:
         row = others.get(f"s{status}") or (usual if status < 500 else server)
@@ -75,11 +78,11 @@ def _make_row_finder(usual: ErrorRow, server: ErrorRow, **others: ErrorRow) -> C
     return find
 
 
-def _nest(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
-    return {"error": _list_four(error)}
+def _nest_error(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
+    return {"error": _show_error(error)}
 
 
-def _list_four(error: ProviderError) -> dict[str, Json]:
+def _show_error(error: ProviderError) -> dict[str, Json]:
     return {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
 
 
@@ -111,8 +114,11 @@ def _word_as_serde(complaint: Complaint) -> str:
 
 
 def _reword_as_axum(http: HttpRequest, failure: Failure) -> Failure:
-    words = "Failed to parse the request body as JSON: ", "Expected request with `Content-Type: application/json`"
-    return reword_unreadable(failure, *words)
+    return reword_unreadable(
+        failure,
+        bad_json="Failed to parse the request body as JSON: ",
+        other_media="Expected request with `Content-Type: application/json`",
+    )
 
 
 def _name_type(value: Json) -> str:
@@ -157,7 +163,7 @@ DEEPSEEK = ErrorStyle(
             "Please reduce the length of the messages or completion."
         ),
     },
-    body=_nest,
+    render=_nest_error,
     word=_word_as_serde,
     reword=_reword_as_axum,
 )
@@ -174,7 +180,7 @@ _OPENROUTER_CHUNK: Mapping[str, Json] = {  # what its client requires of every c
 }
 
 
-def _number_code(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+def _number_code(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     code = error.code if isinstance(error.code, int) else error.status
     body: dict[str, Json] = {"message": error.message, "code": code}
     if failure.reason == "content_filter":
@@ -187,7 +193,7 @@ def _number_code(error: ProviderError, failure: Failure, request: str) -> Mappin
 
 
 def _end_openrouter(failed: Reply, last: bytes) -> Frame:
-    """Return a chunk of the same answer with the error beside a choice that ends with `error`."""
+    """Return a chunk of the answer that breaks off, with the error beside a choice that ends with `error`."""
     before = read_event(last)
     named = {key: before.get(key, otherwise) for key, otherwise in _OPENROUTER_CHUNK.items()}
     choice = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": "error"}
@@ -215,7 +221,7 @@ OPENROUTER = ErrorStyle(
         "overloaded": "No instances available",
         "server_error": "Internal Server Error",
     },
-    body=_number_code,
+    render=_number_code,
     end_stream=_end_openrouter,
 )
 
@@ -224,7 +230,7 @@ OPENROUTER = ErrorStyle(
 _XAI_BAD = ErrorRow(status=400, code="Client specified an invalid argument")
 
 
-def _flatten_code(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+def _flatten_code(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     return {"code": error.code, "error": error.message}
 
 
@@ -252,7 +258,7 @@ XAI = ErrorStyle(
         "quota": "Your team has used all available credits. To continue, purchase more credits.",
         "billing": "Your team has used all available credits. To continue, purchase more credits.",
     },
-    body=_flatten_code,
+    render=_flatten_code,
     word=_word_as_serde,
     reword=_reword_as_axum,
 )
@@ -260,7 +266,7 @@ XAI = ErrorStyle(
 # -- Groq (https://console.groq.com/docs/errors)
 
 
-def _drop_param(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+def _drop_param(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     stated: dict[str, Json] = {"message": error.message, "type": error.kind}
     if error.code is not None:
         stated["code"] = error.code
@@ -280,7 +286,8 @@ def _word_as_groq(complaint: Complaint) -> str:
     match complaint.kind:
         case "missing":
             *path, name = map(str, complaint.path)
-            return f"{_quote_path(path)}property '{name}' is missing"
+            within = f"'{clip('.'.join(path))}' : " if path else ""
+            return f"{within}property '{name}' is missing"
         case "unknown":
             return f"property '{clip(where)}' is unsupported"
         case "type":
@@ -293,10 +300,6 @@ def _word_as_groq(complaint: Complaint) -> str:
         case "short":
             return f"'{clip(where)}' : minimum number of items is {complaint.bound}"
     return refuse_without_code(complaint).message or ""
-
-
-def _quote_path(path: list[str]) -> str:
-    return f"'{clip('.'.join(path))}' : " if path else ""
 
 
 _GROQ_SERVER = ErrorRow(status=500, kind="internal_server_error", code="internal_server_error")
@@ -334,7 +337,7 @@ GROQ = ErrorStyle(
         "server_error": "Internal Server Error",
         "overloaded": "Service Unavailable",
     },
-    body=_drop_param,
+    render=_drop_param,
     word=_word_as_groq,
     end_stream=_end_groq,
 )
@@ -342,8 +345,8 @@ GROQ = ErrorStyle(
 # -- Together (https://docs.together.ai/docs/error-codes)
 
 
-def _name_request(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
-    return {"id": request, "error": _list_four(error)}
+def _name_request(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
+    return {"id": request_id, "error": _show_error(error)}
 
 
 TOGETHER = ErrorStyle(
@@ -374,14 +377,14 @@ TOGETHER = ErrorStyle(
         "quota": "Credit limit exceeded, please navigate to https://api.together.ai/settings/billing to upgrade.",
         "overloaded": "The server is overloaded or not ready yet.",
     },
-    body=_name_request,
+    render=_name_request,
 )
 
 # -- Cerebras (https://inference-docs.cerebras.ai/support/error)
 
 
-def _flatten(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
-    return _list_four(error)
+def _flatten_error(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
+    return _show_error(error)
 
 
 def _end_cerebras(failed: Reply, last: bytes) -> Frame:
@@ -427,7 +430,7 @@ CEREBRAS = ErrorStyle(
         "quota": "Tokens per day limit exceeded - too many tokens processed.",
         "overloaded": "We're experiencing high traffic right now! Please try again soon.",
     },
-    body=_flatten,
+    render=_flatten_error,
     word=_word_as_cerebras,
     end_stream=_end_cerebras,
 )
@@ -435,7 +438,7 @@ CEREBRAS = ErrorStyle(
 # -- Perplexity
 
 
-def _number_status(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+def _number_status(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     code = error.status if error.code is None else error.code
     return {"error": {"message": error.message, "type": error.kind, "code": code}}
 
@@ -469,17 +472,17 @@ PERPLEXITY = ErrorStyle(
         "quota": "You exceeded your current quota, please check your plan and billing details.",
         "rate_limit": "Request rate limit exceeded, please try again later.",
     },
-    body=_number_status,
+    render=_number_status,
     end_stream=lambda failed, last: Frame(failed.body, event="error", part="finish"),  # its client sees no other
 )
 
 # -- vLLM (https://docs.vllm.ai)
 
 
-def _number_fourth(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+def _number_fourth(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     if error.status == 401 and failure.message is None:
         return {"error": "Unauthorized"}
-    return {"error": {**_list_four(error), "code": error.status if error.code is None else error.code}}
+    return {"error": {**_show_error(error), "code": error.status if error.code is None else error.code}}
 
 
 def _reword_as_fastapi(http: HttpRequest, failure: Failure) -> Failure:
@@ -502,14 +505,14 @@ VLLM = ErrorStyle(
         "model_not_found": "The model `{model}` does not exist.",
         "unknown_model": "The model `{model}` does not exist.",
     },
-    body=_number_fourth,
+    render=_number_fourth,
     reword=_reword_as_fastapi,
 )
 
 # -- LM Studio (https://lmstudio.ai/docs)
 
 
-def _say_only(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+def _show_message_only(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     return {"error": error.message}
 
 
@@ -526,7 +529,7 @@ LMSTUDIO = ErrorStyle(
         "route_not_found": "Unexpected endpoint or method. ({method} {path})",
         "method_not_allowed": "Unexpected endpoint or method. ({method} {path})",
     },
-    body=_say_only,
+    render=_show_message_only,
 )
 
 _POOR = ErrorRow(status=402, kind="insufficient_quota", code="insufficient_quota")
@@ -547,7 +550,7 @@ COMPATIBLE = ErrorStyle(
         "quota": "You exceeded your current quota, please check your plan and billing details.",
         "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     },
-    body=_nest,
+    render=_nest_error,
     reword=lambda http, failure: failure,
 )
 STYLES: Mapping[str, ErrorStyle] = {

@@ -1,4 +1,4 @@
-"""The table of hosts: what each shows, counts, refuses and lists. All else is OpenAI's.
+"""The table of hosts: what each shows, counts, refuses and lists. Everything else is OpenAI's.
 
 A host is mounted at its name, with and without `/v1`, and with what its own clients put between.
 """
@@ -27,14 +27,15 @@ _AUDIO = _HEARING | {"speech"}
 _IMAGES = frozenset({"images", "image_content"})
 
 
-class Host(Struct, frozen=True):
+class Host(Struct, frozen=True, kw_only=True):
     """A row of the table.
 
     `prefixes` stand between its name and a route, if they are not those of `CLIENT_CONFIGS`. `history` is what it does
     with reasoning in a history: it may require that beside tool calls, or refuse the keys `refused`. `thinks` has the
     starts of the names of models that think unless the request turns it off. A request may ask for `most_choices`, and
-    for none of the fields `unsupported`; `live` refuses those of `unthinking` to models whose names match `reasons`.
-    `operations` are those besides chat and models; `batches` are those with their files. `kin` is the built-in host
+    must not have the fields `unsupported`. `validation: live` refuses those of `unthinking` for models whose names
+    match `reasons`. `operations` are those besides chat and models; `batches` stands for those on batches and on their
+    files. `kin` is the built-in host
     whose models and other routes it has.
     """
 
@@ -57,7 +58,7 @@ class Host(Struct, frozen=True):
 
     @property
     def mounts(self) -> tuple[str, ...]:
-        """Return its base paths; OpenAI's client takes the first."""
+        """Its base paths, of which OpenAI's client takes the first."""
         if self.name in CLIENT_CONFIGS and not self.prefixes:
             return CLIENT_CONFIGS[self.name].mounts
         return tuple(dict.fromkeys(f"/{self.name}{prefix}" for prefix in (*self.prefixes, "/v1", "")))
@@ -358,27 +359,19 @@ def make_host(name: str, stated: HostSettings) -> Host:
     layout = _change_layout(like.layout, stated)
     errors = like.errors if stated.errors is None else STYLES[stated.errors]
     history = like.history if stated.history is None else stated.history
-    refused = () if history != "refuse" else like.refused or (_name_reasoning(layout),)
+    reasoning = "reasoning_content" if layout.reasoning == "content" else layout.reasoning
+    refused = () if history != "refuse" else like.refused or (reasoning,)
     return replace(
         like,
         name=name,
         layout=layout,
         errors=errors.replace_statuses(stated.statuses) if stated.statuses else errors,
         models=stated.models or like.models,
-        prefixes=stated.prefixes or _list_prefixes(like),
+        prefixes=stated.prefixes or tuple(mount.removeprefix(f"/{like.name}") for mount in like.mounts),
         history=history,
         refused=refused,
         thinks=("",) if history == "require" and not like.thinks else like.thinks,
     )
-
-
-def _list_prefixes(like: Host) -> tuple[str, ...]:
-    """Return what a host's clients put between its name and a route."""
-    return tuple(mount.removeprefix(f"/{like.name}") for mount in like.mounts)
-
-
-def _name_reasoning(layout: ChatLayout) -> str:
-    return "reasoning_content" if layout.reasoning == "content" else layout.reasoning
 
 
 def _change_layout(layout: ChatLayout, stated: HostSettings) -> ChatLayout:
@@ -429,6 +422,9 @@ def _add_extras(layout: ChatLayout, more: Mapping[str, Json]) -> ChatLayout:
     extras = replace(
         old, body=lambda answer: {**old.body(answer), **more}, chunk=lambda answer: {**old.chunk(answer), **more}
     )
-    keys = (*layout.completion, *more), (*layout.chunk, *more)
-    completion, chunk = (tuple(dict.fromkeys(each)) for each in keys)
-    return replace(layout, completion=completion, chunk=chunk, extras=extras)
+    return replace(
+        layout,
+        completion=tuple(dict.fromkeys((*layout.completion, *more))),
+        chunk=tuple(dict.fromkeys((*layout.chunk, *more))),
+        extras=extras,
+    )

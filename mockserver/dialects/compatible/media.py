@@ -48,7 +48,7 @@ def _ask_for_urls(body: Body) -> Body:
 
 
 def _read_together(body: Body) -> Body:
-    """Return a body with the size and the format of its answer as OpenAI's has them."""
+    """Return a body with the size and the format of its answer in OpenAI's fields."""
     read = {key: value for key, value in _ask_for_urls(body).items() if key not in ("width", "height")}
     if "width" in body or "height" in body:
         read["size"] = f"{body.get('width', 1024)}x{body.get('height', 1024)}"
@@ -66,7 +66,7 @@ def _show_together(call: Call, body: Body) -> Body:
 
 
 def _read_xai(body: Body) -> Body:
-    """Return a body with the pictures to edit as OpenAI's has them."""
+    """Return a body with the pictures to edit in OpenAI's field."""
     several = body.get("images") or []
     if not isinstance(several, list):
         return body  # it is refused as it is

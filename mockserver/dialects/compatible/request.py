@@ -134,10 +134,11 @@ _CHAT_OF_TOGETHER = make_chat_model({**_CHAT_BODY, "fields": {**_CHAT_BODY["fiel
 
 def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     """Return the function that parses the chats of a host."""
-    refuse, model = host.errors.refuse, _CHAT_OF_TOGETHER if host.kin == "together" else CHAT
+    refuse = host.errors.refuse
+    model = _CHAT_OF_TOGETHER if host.kin == "together" else CHAT
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        body, chat = read_request(model, http, refuse, validation)
+        body, chat = read_request(model, http, refuse=refuse, validation=validation)
         if type(most := chat.get("logprobs")) is int:
             chat = {**chat, "logprobs": most > 0, **({"top_logprobs": most} if most else {})}
         if validation is not Validation.OFF:
@@ -185,7 +186,7 @@ def _find_model(chat: Body) -> str:
 
 
 def _restate_schema(body: Body) -> Body:
-    """Return the `response_format` with a JSON Schema that the body has in the host's own place; empty if it has none.
+    """Return OpenAI's `response_format` for a JSON Schema that a body has in another place; empty without one.
 
     Together and llama.cpp read `response_format.schema`, Hugging Face's servers `response_format.value`, vLLM
     `structured_outputs.json` (before 0.12: `guided_json`).
@@ -210,22 +211,22 @@ _JSON_FORMATS = ("json", "json_object", "json_schema")
 
 
 def _find_effort(host: Host, chat: Body) -> str | None:
-    """Return how much a request wants the model to think; None: it does not say, and the model does not by itself."""
+    """Return how much the model is to think; None if the request does not say, and the model does not think unasked."""
     if (effort := chat.get("reasoning_effort")) is not None:
         return str(effort)
-    asked = chat.get("reasoning")
-    if isinstance(asked, dict) and asked:
-        if asked.get("enabled") is False:
+    reasoning = chat.get("reasoning")
+    if isinstance(reasoning, dict) and reasoning:
+        if reasoning.get("enabled") is False:
             return "none"
-        return effort if isinstance(effort := asked.get("effort"), str) else "medium"
+        return effort if isinstance(effort := reasoning.get("effort"), str) else "medium"
     thinks = does_think(host.thinks, chat)
     return None if thinks is None else "medium" if thinks else "none"
 
 
 def does_think(models: Sequence[str], chat: Body) -> bool | None:
-    """Return whether the model of a chat thinks, as DeepSeek's body says; None: not by itself.
+    """Return whether DeepSeek's fields turn thinking on or off, or, without them, whether its model thinks unasked.
 
-    `models` are the starts of the names of those that do unless they are told not to.
+    The names of models that do begin like one of `models`; for others, return None.
     """
     thinking = chat.get("thinking")
     kind = thinking.get("type") if isinstance(thinking, dict) else None
@@ -236,6 +237,8 @@ def does_think(models: Sequence[str], chat: Body) -> bool | None:
 
 
 def make_parse_completion(host: Host) -> Callable[[HttpRequest, Validation], Call]:
+    """Return the function that parses the completions of a host."""
+
     def parse(http: HttpRequest, validation: Validation) -> Call:
         return place_call(parse_completion(http, NAME, {}, validation=validation), host)
 
@@ -243,6 +246,8 @@ def make_parse_completion(host: Host) -> Callable[[HttpRequest, Validation], Cal
 
 
 def make_parse_embeddings(host: Host) -> Callable[[HttpRequest, Validation], Call]:
+    """Return the function that parses the embeddings of a host."""
+
     def parse(http: HttpRequest, validation: Validation) -> Call:
         return place_call(parse_embeddings(http, NAME, {}, validation=validation, is_open=True), host)
 
@@ -253,9 +258,10 @@ def serve_at(host: Host, usual: Operation) -> Operation:
     """Return an operation of OpenAI's as a host serves it: with its name in calls, and its errors."""
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        asked = Validation.PUBLISHED if validation is Validation.LIVE else validation  # live rules are OpenAI's own
+        # The rules of `live` are OpenAI's own.
+        mode = Validation.PUBLISHED if validation is Validation.LIVE else validation
         try:
-            return place_call(usual.parse(http, asked), host)
+            return place_call(usual.parse(http, mode), host)
         except Failure as failure:
             raise failure.replace(code=None) from None  # the code is OpenAI's
 
@@ -263,7 +269,7 @@ def serve_at(host: Host, usual: Operation) -> Operation:
 
 
 def place_call(call: Call, host: Host) -> Call:
-    """Return a call of a host: what one host says, another does not."""
+    """Return a call as one of this host: equal calls of other hosts get other answers."""
     return replace(call, host=host.name, meaning=_place_meaning(call.meaning, host))
 
 

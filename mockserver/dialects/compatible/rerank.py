@@ -41,7 +41,7 @@ def _render_together(call: Call, outcome: Ranking) -> Reply:
         "results": list_ranked(outcome, show_ranked, partial(_show_document, call)),
         "usage": {"prompt_tokens": outcome.tokens, "completion_tokens": 0, "total_tokens": outcome.tokens},
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def _show_document(call: Call, index: int) -> Json:
@@ -59,11 +59,11 @@ def _render_vllm(call: Call, outcome: Ranking) -> Reply:
         "usage": {"prompt_tokens": outcome.tokens, "total_tokens": outcome.tokens},
         "results": list_ranked(outcome, show_ranked, lambda at: {"text": call.documents[at], "multi_modal": None}),
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
-class _RerankApi(Struct, frozen=True):
-    """The rerank of a host: what it takes, where, and what it answers."""
+class _RerankApi(Struct, frozen=True, kw_only=True):
+    """How a host ranks documents: the model of its requests, its paths, and its replies."""
 
     model: Model
     paths: tuple[str, ...]
@@ -72,8 +72,8 @@ class _RerankApi(Struct, frozen=True):
 
 
 _APIS: Mapping[str, _RerankApi] = {
-    "together": _RerankApi(_TOGETHER, ("/rerank",), _render_together),
-    "vllm": _RerankApi(_VLLM, ("/rerank", "/v2/rerank"), _render_vllm, VLLM.models[0]),
+    "together": _RerankApi(model=_TOGETHER, paths=("/rerank",), render=_render_together),
+    "vllm": _RerankApi(model=_VLLM, paths=("/rerank", "/v2/rerank"), render=_render_vllm, usual_model=VLLM.models[0]),
 }
 
 

@@ -1,4 +1,7 @@
-"""How the hosts count: the `usage` of an answer, with their own keys. Times and prices are constants."""
+"""How the hosts count: each function returns the `usage` of an answer with a host's keys.
+
+Times and prices are constants.
+"""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,6 @@
 """Fireworks: text completions with their published schema, chat, embeddings, and recordings (https://docs.fireworks.ai)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from pydantic_core import to_json
@@ -24,7 +24,7 @@ from mockserver.dialects._openai_api.audio import AudioApi, hide_usage
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply, parse_embeddings
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
-    answer_reply,
+    make_answer_reply,
     make_json_reply,
     make_model_operations,
     make_request_hex,
@@ -48,13 +48,13 @@ TOKENS_GENERATED = 120_000  # in a minute
 
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
-    lines = _answer_lines(call, outcome)
+    lines = _write_answer_lines(call, outcome)
     options = make_completion_options(call, outcome)
-    return answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
+    return make_answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
-    return answer_reply(outcome, _CHAT, call.options, _answer_lines(call, outcome), stream=call.stream)
+    return make_answer_reply(outcome, _CHAT, call.options, _write_answer_lines(call, outcome), stream=call.stream)
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
@@ -65,17 +65,17 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     return make_embeddings_reply(outcome, call.raw.get("encoding_format"), write_request_id(call.http, call))
 
 
-def _answer_lines(call: Call, answer: Answer) -> str:
+def _write_answer_lines(call: Call, answer: Answer) -> str:
     own = write_request_id(call.http, call) + _count_tokens_left(answer.usage.prompt, answer.usage.completion)
     if call.stream:
         return own
     body = call.raw
     speculated = _write_metric_lines(measure_speculation(body, answer))
-    sampling = "{}" if _SAMPLING.isdisjoint(body) else _show_sampling(body)
+    sampling = "{}" if _SAMPLING.isdisjoint(body) else _write_sampling(body)
     return f"{own}{_write_usual_metric_lines(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
 
 
-def _show_sampling(body: Mapping[str, Json]) -> str:
+def _write_sampling(body: Mapping[str, Json]) -> str:
     return to_json({name: body[name] for name in _SAMPLING if body.get(name) is not None}).decode()
 
 
@@ -90,25 +90,25 @@ def _write_metric_lines(metrics: Mapping[str, Json]) -> str:
 
 @lru_cache(maxsize=4096)
 def _count_tokens_left(prompt: int, generated: int) -> str:
-    sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
-    return write_lines(_list_remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0))))
-
-
-def _rate_limit_headers(standings: Standings) -> Headers:
-    tokens = standings.tokens
-    return () if tokens is None else _list_remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
-
-
-def _list_remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
-    (limit, left), (most, rest) = map(str, sent), map(str, generated)
-    return (
-        ("x-ratelimit-limit-tokens-prompt", limit),
-        ("x-ratelimit-remaining-tokens-prompt", left),
-        ("x-ratelimit-limit-tokens-cache-adjusted-prompt", limit),
-        ("x-ratelimit-remaining-tokens-cache-adjusted-prompt", left),
-        ("x-ratelimit-limit-tokens-generated", most),
-        ("x-ratelimit-remaining-tokens-generated", rest),
+    limits = (
+        *_list_limits("prompt", TOKENS_OF_PROMPTS, left=max(TOKENS_OF_PROMPTS - prompt, 0)),
+        *_list_limits("generated", TOKENS_GENERATED, left=max(TOKENS_GENERATED - generated, 0)),
     )
+    return write_lines(limits)
+
+
+def _list_rate_limits(standings: Standings) -> Headers:
+    tokens = standings.tokens
+    if tokens is None:
+        return ()
+    kinds = ("prompt", "generated")
+    return tuple([header for kind in kinds for header in _list_limits(kind, tokens.limit, left=tokens.left)])
+
+
+def _list_limits(kind: str, limit: int, *, left: int) -> Iterator[tuple[str, str]]:
+    for name in ("prompt", "cache-adjusted-prompt") if kind == "prompt" else (kind,):
+        yield f"x-ratelimit-limit-tokens-{name}", str(limit)
+        yield f"x-ratelimit-remaining-tokens-{name}", str(left)
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -118,7 +118,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         used_up = "window" not in failure.details  # else the failure names the limit that was reached
         lines += _count_tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up)
     body = _render_error(resolved, failure, f"req_{make_request_hex(http, call)}")
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 def _render_error(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
@@ -202,7 +202,7 @@ DIALECT = Dialect(
     ),
     read_credential=read_bearer,
     fail=_fail,
-    rate_limit_headers=_rate_limit_headers,
+    rate_limit_headers=_list_rate_limits,
     models=(
         "accounts/fireworks/models/kimi-k2-instruct-0905",
         "accounts/fireworks/models/deepseek-v3p1",

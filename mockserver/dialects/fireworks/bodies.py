@@ -1,4 +1,7 @@
-"""The requests as Fireworks publishes them; members of unions have the labels of FastAPI's `loc`."""
+"""The requests as Fireworks publishes them; members of unions have the labels of FastAPI's `loc`.
+
+`integer` and `number` are called like those of `_fields`, and accept what Fireworks does.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +36,7 @@ from mockserver.dialects._openai_api.chat_bodies import (
     NamedFunction,
     StreamOptions,
     make_chat_model,
-    make_request_message,
+    make_message_type,
 )
 from mockserver.dialects._openai_api.completions import MAX_PROMPTS
 
@@ -91,6 +94,7 @@ _MANY_KEYS = 64
 
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
+    """Return the type of whole numbers, which may be written as floats."""
     usual = _fields.integer(-_LARGEST if least is None else least, _LARGEST if most is None else most)
     return label_member("int", usually(usual, BeforeValidator(read_integer)(_fields.integer(least, most))))
 
@@ -99,6 +103,7 @@ _LARGEST = 2**53  # of the integers that are not looked at more closely
 
 
 def number(least: float | None = None, most: float | None = None) -> Any:
+    """Return the type of numbers."""
     usual = _fields.number(least, most)
     return usually(usual, BeforeValidator(_read_number)(usual))
 
@@ -212,7 +217,7 @@ CompletionRequest = closed_shape(
 # and contents without parts, as LangChain sends them.
 ChatCompletionRequest = shape(
     **_SAMPLING,
-    messages=list_of(make_request_message(None), 1),
+    messages=list_of(make_message_type(None), 1),
     tools=optional(list_of(ChatTool)),
     tool_choice=optional(ToolChoice),
     parallel_tool_calls=optional(Bool),

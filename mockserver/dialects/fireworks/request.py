@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import inf
+from typing import NamedTuple
 
 from jiter import from_json
 from msgspec.structs import replace
@@ -10,8 +11,7 @@ from pydantic_core import ErrorDetails, ValidationError, to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
-from mockserver.core.json import try_parse as parsed_json
+from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
@@ -22,14 +22,14 @@ from mockserver.dialects._openai_api.chat import (
     find_unmet_tool_choice,
     make_chat_call,
     read_max_tokens,
-    stop_sequences,
+    read_stop_sequences,
 )
 from mockserver.dialects._openai_api.completions import (
     WHOLE_PROMPT,
     count_choices,
+    explain_long_echo,
+    explain_many_choices,
     make_completion_call,
-    refuse_long_prompt,
-    refuse_many_prompts,
 )
 from mockserver.dialects._parse import (
     Body,
@@ -50,19 +50,23 @@ NAME = "fireworks"
 
 
 def make_invalid_body(*details: Body) -> Failure:
+    """Return FastAPI's 422 with these details, of which the first has the message."""
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
 def refuse(complaint: Complaint) -> Failure:
-    detail = _make_detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
+    """Return the failure for a complaint in its own words."""
+    message = f"Value error, {complaint.message}"
+    detail = _make_detail(_VALUE, complaint.path, message=message, value=complaint.got)
     return make_invalid_body({**detail, "ctx": {"error": {}}})
 
 
 def make_value_detail(message: str, param: str | None) -> Body:
+    """Return a detail of a 422 about the value at a place that is written like `messages[0].role`."""
     return {"loc": ["body", *split_param(param)], "msg": message, "type": _VALUE}
 
 
-def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
+def read_with_details(model: Model, body: Body, validation: Validation) -> Reading:
     """Return the body as its model reads it. Raises the 422 that lists what is wrong with it."""
     try:
         if validation is Validation.OFF or len(body) <= _MAX_QUOTED_ITEMS * 2:
@@ -75,12 +79,14 @@ def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
         ) from None
 
 
-def _read_request(model: Model, http: HttpRequest, validation: Validation) -> tuple[Body, Body]:
+def _read_request(model: Model, http: HttpRequest, validation: Validation) -> Reading:
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
-    return read_or_detail(model, read(http), validation) if usual is None else (usual, usual)
+    if usual is not None:
+        return Reading(usual, usual)
+    return read_with_details(model, read_body_object(http), validation)
 
 
-def read(http: HttpRequest) -> dict[str, Json]:
+def read_body_object(http: HttpRequest) -> dict[str, Json]:
     """Return the JSON object of a body. Raises FastAPI's 422 if it is not one."""
     try:
         return read_object(http)
@@ -88,7 +94,7 @@ def read(http: HttpRequest) -> dict[str, Json]:
         found = describe_unreadable(http, failure)
         if found is None:
             raise
-        detail = _make_detail(found["type"], found["loc"][1:], found["msg"], found["input"])
+        detail = _make_detail(found["type"], found["loc"][1:], message=found["msg"], value=found["input"])
         raise make_invalid_body({**detail, "ctx": found["ctx"]} if "ctx" in found else detail) from None
 
 
@@ -96,9 +102,9 @@ def _make_detail_of_error(error: ErrorDetails) -> Body:
     kind = error["type"]
     message = error["msg"]
     if kind == "dict_type" and error["loc"][-1] not in _MAPPINGS:
-        kind = _NO_OBJECT
-        message = _NO_OBJECT_SAID
-    detail = _make_detail(kind, tuple(map(_name_step, error["loc"])), message, error["input"])
+        kind = "model_attributes_type"
+        message = "Input should be a valid dictionary or object to extract fields from"
+    detail = _make_detail(kind, tuple(map(_name_step, error["loc"])), message=message, value=error["input"])
     if "ctx" not in error:
         return detail
     return {
@@ -112,12 +118,13 @@ def _name_step(step: str | int) -> str | int:
     return _LABELS.get(step, step.strip("<>")) if isinstance(step, str) else step
 
 
-def _make_detail(kind: str, path: Sequence[str | int], message: str, value: Json) -> dict[str, Json]:
+def _make_detail(kind: str, path: Sequence[str | int], *, message: str, value: Json) -> dict[str, Json]:
     steps = (clip(step) if isinstance(step, str) else step for step in path)
     return {"loc": ["body", *steps], "msg": message, "type": kind, "input": shorten(value)}
 
 
 def shorten(value: Json) -> Json:
+    """Return a value of a request as an error may quote it: without most of what is long or many."""
     match value:
         case str():
             return clip(value, _MAX_QUOTED_TEXT)
@@ -131,8 +138,7 @@ def shorten(value: Json) -> Json:
 
 
 _VALUE = "value_error"
-_NO_OBJECT = "model_attributes_type"
-_NO_OBJECT_SAID = "Input should be a valid dictionary or object to extract fields from"
+
 _MAPPINGS = ("metadata", "logit_bias", "dict[str,any]")
 _MAX_QUOTED_TEXT = 200
 _MAX_QUOTED_ITEMS = 100
@@ -148,24 +154,25 @@ MAX_ENDLESS_TOKENS = 65_536  # tokens of all endless texts together
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a completion. Raises the failure of its first mistake."""
     body, parsed = _read_request(COMPLETION, http, validation)
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
-    if (message := refuse_many_prompts(parsed)) is not None:
+    if (message := explain_many_choices(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
     call = make_completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
-    if (field := _find_repeating_field(parsed)) is not None and (message := refuse_long_prompt(call)) is not None:
+    if (field := _find_repeating_field(parsed)) is not None and (message := explain_long_echo(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):
         return call
     messages = _add_images(call.messages, parsed.get("images"))
-    response_format, schema = _read_response_format(parsed, validation)
+    form = _read_response_format(parsed, validation)
     return replace(
         call,
         messages=messages,
-        meaning=_select_fingerprint_fields(call.meaning, messages, schema),
-        options=replace(options, response_format=response_format, schema=schema),
+        meaning=_select_fingerprint_fields(call.meaning, messages, form.schema),
+        options=replace(options, response_format=form.name, schema=form.schema),
     )
 
 
@@ -179,7 +186,7 @@ def _read_options(parsed: Body) -> Options:
         overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=is_endless,
         echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
-        stop=stop_sequences(parsed.get("stop")),
+        stop=read_stop_sequences(parsed.get("stop")),
         logprobs=_count_alternatives(parsed),
         seed=parsed.get("seed"),
     )
@@ -189,20 +196,21 @@ _IDS = IdShape("cmpl-", 24, "hex")
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a chat. Raises the failure of its mistakes."""
     body, parsed = _read_request(CHAT, http, validation)
     if validation is Validation.LIVE and (strangers := find_unknown_keys(body, CHAT.fields)):
-        details = (
-            _make_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers
-        )
-        raise make_invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
+        details = [
+            _make_detail("extra_forbidden", (key,), message="Extra inputs are not permitted", value=body[key])
+            for key in strangers[:_MAX_QUOTED_ITEMS]
+        ]
+        raise make_invalid_body(*details)
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
         refuse_first((*find_unmet_tool_choice(parsed), *find_empty_messages(parsed["messages"])), refuse)
-    response_format, schema = _read_response_format(parsed, validation)
-    told: dict[str, Json] = {"response_format": _name_as_openai(response_format, schema)}
-    if parsed.get("tool_choice") == "any":  # another word for the same
-        told["tool_choice"] = "required"
-    call = make_chat_call(http, {**body, **told}, {**parsed, **told}, dialect=NAME)
+    restated: dict[str, Json] = {"response_format": _read_response_format(parsed, validation).write_as_openai()}
+    if parsed.get("tool_choice") == "any":  # OpenAI's word for it is another one
+        restated["tool_choice"] = "required"
+    call = make_chat_call(http, {**body, **restated}, {**parsed, **restated}, dialect=NAME)
     is_endless = parsed.get("ignore_eos") is True
     return replace(
         call,
@@ -225,7 +233,7 @@ def _read_effort(parsed: Body) -> str | None:
 
 
 def _find_effort(parsed: Body) -> str | int | None:
-    """Return the effort as a name or in tokens, as stated."""
+    """Return the effort that a request states, by name or in tokens."""
     stated: str | int | None = parsed.get("reasoning_effort")
     if (thinking := parsed.get("thinking")) is not None:
         stated = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
@@ -233,6 +241,7 @@ def _find_effort(parsed: Body) -> str | int | None:
 
 
 def make_completion_options(call: Call, answer: Answer) -> CompletionOptions:
+    """Return the options of the answer to a completion."""
     body = call.raw
     options = call.options
     legacy = type(body.get("logprobs")) is not bool
@@ -242,7 +251,7 @@ def make_completion_options(call: Call, answer: Answer) -> CompletionOptions:
         token_ids=body.get("return_token_ids") is True,
         raw_output=body.get("raw_output") is True,
         perf_metrics=measure_performance(body, answer) if body.get("perf_metrics_in_response") is True else None,
-        images=_list_images(call.messages) if "images" in body else (),
+        images=_list_images(call.messages) if "images" in body else (),  # of each prompt
         grammar=_read_grammar(body.get("response_format"), options.schema),
     )
 
@@ -252,7 +261,7 @@ def _list_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
 
 
 def measure_performance(body: Body, answer: Answer) -> dict[str, Json]:
-    """Return the performance of an answer, derived from its tokens: the same for the same request."""
+    """Return the performance of an answer, which follows from its tokens, so that it is reproducible."""
     return {**measure_usual(answer.usage), **measure_speculation(body, answer)}
 
 
@@ -268,7 +277,7 @@ def measure_usual(usage: Usage) -> dict[str, Json]:
 
 
 def measure_speculation(body: Body, answer: Answer) -> dict[str, Json]:
-    """Return the metrics of an answer that the client predicts."""
+    """Return the metrics of an answer that the client has predicted in part; empty without a prediction."""
     guess = _find_prediction(body, answer.tokenizer)
     if not guess:
         return {}
@@ -322,7 +331,10 @@ def _find_repeating_field(parsed: Body) -> str | None:
 
 
 def _count_alternatives(parsed: Body) -> int | None:
-    """Return how many alternatives each token has: `top_logprobs` if it is given, else an integer `logprobs`."""
+    """Return the number of alternatives to each token: `top_logprobs`, or else `logprobs` if that is an integer.
+
+    Return None if no log probabilities are asked for.
+    """
     logprobs = parsed.get("logprobs")
     top = parsed.get("top_logprobs")
     if logprobs is None or logprobs is False:
@@ -332,18 +344,31 @@ def _count_alternatives(parsed: Body) -> int | None:
     return 0 if logprobs is True else int(logprobs)
 
 
-def _read_response_format(parsed: Body, validation: Validation) -> tuple[str, Json]:
+class _ResponseFormat(NamedTuple):
+    """The format of an answer: text, json_object or json_schema, with the schema if there is one."""
+
+    name: str
+    schema: Json = None
+
+    def write_as_openai(self) -> Json:
+        """Return OpenAI's `response_format`."""
+        if self.name == "json_schema":
+            return {"type": self.name, "json_schema": {"name": "answer", "schema": self.schema}}
+        return None if self.name == "text" else {"type": self.name}
+
+
+def _read_response_format(parsed: Body, validation: Validation) -> _ResponseFormat:
     answer = parsed.get("response_format") or {"type": "text"}
     kind = answer["type"]
     if kind not in ("json_object", "json_schema"):
-        return "text", None
+        return _ResponseFormat("text")
     name = "schema" if answer.get("json_schema") is None else "json_schema"
     schema = answer.get(name)
     if isinstance(schema, str):
-        schema = parsed_json(schema) if validation is Validation.OFF else _parse_schema(schema, name)
+        schema = try_parse(schema) if validation is Validation.OFF else _parse_schema(schema, name)
     if isinstance(schema, Mapping) and isinstance(schema.get("schema"), Mapping):
         schema = schema["schema"]  # as OpenAI writes it: with a name
-    return ("json_object", None) if schema is None else ("json_schema", schema)
+    return _ResponseFormat("json_object") if schema is None else _ResponseFormat("json_schema", schema)
 
 
 def _parse_schema(text: str, name: str) -> Json:
@@ -351,17 +376,11 @@ def _parse_schema(text: str, name: str) -> Json:
         schema = from_json(text.encode(), allow_inf_nan=False)
         if isinstance(schema, Mapping):
             return schema
-        why = "it is no object"
+        why = "it is not an object"
     except ValueError as error:
         why = str(error)
     message = f"the JSON schema cannot be read: {why}"
     raise refuse(Complaint("conflict", ("response_format", name), got=text, message=message))
-
-
-def _name_as_openai(response_format: str, schema: Json) -> Json:
-    if response_format == "json_schema":
-        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
-    return None if response_format == "text" else {"type": response_format}
 
 
 def _read_grammar(answer: Json, schema: Json) -> str | None:
@@ -384,7 +403,10 @@ def _add_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...
 
 
 def _select_fingerprint_fields(fields: Body, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
-    """Return what could change the answer, not its presentation; schemas as text, as key order counts."""
+    """Return the fields that could change the answer, without those of its presentation.
+
+    Schemas become text, as the order of their keys counts.
+    """
     kept = {key: value for key, value in fields.items() if key not in _SHOWN}
     if schema is not None:
         kept["response_format"] = {"type": "json_schema", "schema": to_json(schema).decode()}

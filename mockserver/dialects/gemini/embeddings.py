@@ -136,9 +136,9 @@ def _make_call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
     sizes = _find_sizes(model, requests)
     return make_embedding_call(
         http,
-        NAME,
         body,
-        [Message("user", text) for text in texts],
+        dialect=NAME,
+        inputs=[Message("user", text) for text in texts],
         model=model,
         meaning={
             "model": model,

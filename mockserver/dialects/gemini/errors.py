@@ -42,7 +42,7 @@ def make_pretty_reply(
 ) -> Reply:
     """Return a JSON body over several lines, unless the query disables it."""
     own = merge_headers(HeaderLines(write_head_lines(http, status)), headers)
-    return make_json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
+    return make_json_reply(status, body, lines="", headers=(*own,), tokens=tokens, indent=find_indent(http))
 
 
 def make_stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:

@@ -17,7 +17,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_call, render_embeddings
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
-from mockserver.dialects._reply import answer_reply, make_json_reply, make_request_hex
+from mockserver.dialects._reply import make_answer_reply, make_json_reply, make_request_hex
 from mockserver.dialects.mistral.conversations import make_conversation_operations
 from mockserver.dialects.mistral.errors import fail, list_rate_limit_headers, refuse, write_header_lines
 from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
@@ -62,7 +62,7 @@ _CHATS = ChatRenderer(CHAT_LAYOUT)
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
     lines = write_header_lines(call.http, call)
-    return answer_reply(outcome, _CHATS, call.options, lines, stream=call.stream)
+    return make_answer_reply(outcome, _CHATS, call.options, lines, stream=call.stream)
 
 
 EMBED = Model(
@@ -78,7 +78,7 @@ EMBED = Model(
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(EMBED, http, refuse, validation)
+    body, parsed = read_request(EMBED, http, refuse=refuse, validation=validation)
     asked = {**parsed, "dimensions": parsed.get("output_dimension")}
     return make_bounded_embedding_call(http, body, asked, dialect=NAME, refuse=refuse)
 
@@ -88,14 +88,14 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     made = render_embeddings(outcome, encoding if encoding == "base64" else call.raw.get("output_dtype"))
     usage = {**made["usage"], "completion_tokens": 0, "prompt_audio_seconds": None}
     body = {"id": make_request_hex(call.http, call), **made, "usage": usage}
-    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_header_lines(call.http, call), headers=outcome.headers)
 
 
 def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True)
     listed = [_describe(name, outcome.created, limits.context) for name, limits in known]
     body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-    return make_json_reply(200, body, write_header_lines(call.http, call))
+    return make_json_reply(200, body, lines=write_header_lines(call.http, call))
 
 
 def _describe(name: str, created: int, window: int | None) -> dict[str, Json]:

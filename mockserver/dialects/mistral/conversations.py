@@ -20,7 +20,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, open_shape, optional, shape, text_or
 from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
-from mockserver.dialects._reply import answer_reply, make_data_reply, make_json_reply
+from mockserver.dialects._reply import make_answer_reply, make_data_reply, make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME, make_chat
 from mockserver.kinds.kept import AGENTS, CONVERSATION_ITEMS, CONVERSATIONS
@@ -105,8 +105,8 @@ def _render_view(call: Call, view: ObjectView) -> Reply:
     if view.status == _NO_CONTENT:
         return Reply(_NO_CONTENT, HeaderLines(lines))
     if _LISTED in view.body:
-        return make_data_reply(200, to_json(view.body[_LISTED]), lines)
-    return make_json_reply(200, view.body, lines)
+        return make_data_reply(200, to_json(view.body[_LISTED]), lines=lines)
+    return make_json_reply(200, view.body, lines=lines)
 
 
 _LISTED = "listed"  # where a view has a list, which is the whole body
@@ -174,14 +174,14 @@ def _make_message(answer: Answer) -> Message:
 
 
 def _parse_start(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_body(START, read_object(http), refuse, validation)
+    body, parsed = read_body(START, read_object(http), refuse=refuse, validation=validation)
     if not (parsed.get("model") or parsed.get("agent_id")) and validation is not Validation.OFF:
         raise refuse(Complaint("missing", ("model",)))
     return _make_call(http, body, parsed=parsed, validation=validation)
 
 
 def _parse_append(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_body(APPEND, read_object(http), refuse, validation)
+    body, parsed = read_body(APPEND, read_object(http), refuse=refuse, validation=validation)
     return _make_call(http, body, parsed=parsed, validation=validation)
 
 
@@ -247,7 +247,7 @@ def _write_chat(entries: Sequence[Body]) -> Sequence[Body]:
 
 def _render(call: Call, outcome: Answer) -> Reply:
     options = ConversationOptions(call.http.path_params.get("id", ""), call.raw.get("agent_id"))
-    return answer_reply(outcome, _RENDERER, options, write_header_lines(call.http, call), stream=call.stream)
+    return make_answer_reply(outcome, _RENDERER, options, write_header_lines(call.http, call), stream=call.stream)
 
 
 # Look-ups of conversations.
@@ -292,7 +292,7 @@ async def _delete(call: Call, objects: Objects) -> ObjectView:
 
 def _parse_agent(operation: str, work: Work, http: HttpRequest, validation: Validation) -> Call:
     """Return the call that makes or changes an agent."""
-    body, parsed = read_body(AGENT, read_object(http), refuse, validation)
+    body, parsed = read_body(AGENT, read_object(http), refuse=refuse, validation=validation)
     name = http.path_params.get("id", "")
     if operation == AGENTS.made_by and validation is not Validation.OFF:
         for key in ("model", "name"):

@@ -63,7 +63,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
             "code": None if resolved.code is None else str(resolved.code),
             "raw_status_code": resolved.status,
         }
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 def refuse(complaint: Complaint) -> Failure:

@@ -71,19 +71,19 @@ def make_judging_operations() -> Sequence[Operation]:
 
 
 def _parse_texts(operation: str, http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(JUDGE, http, refuse, validation)
+    body, parsed = read_request(JUDGE, http, refuse=refuse, validation=validation)
     return _make_call(operation, http, body=body, texts=list_texts(parsed["input"]))
 
 
 def _parse_chats(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(JUDGE_CHAT, http, refuse, validation)
+    body, parsed = read_request(JUDGE_CHAT, http, refuse=refuse, validation=validation)
     given = parsed["input"]
     chats = given if given and isinstance(given[0], list) else [given]
     return _make_chat_call("moderations", http, body=body, chats=chats)
 
 
 def _parse_requests(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(CLASSIFY_CHAT, http, refuse, validation)
+    body, parsed = read_request(CLASSIFY_CHAT, http, refuse=refuse, validation=validation)
     given = parsed["input"]
     requests = [given] if isinstance(given, Mapping) else given
     return _make_chat_call("classifications", http, body=body, chats=[each["messages"] for each in requests])
@@ -122,7 +122,7 @@ Show = Callable[[Judgement], Mapping[str, Json]]
 def _make_renderer(show: Show) -> Callable[[Call, Moderations], Reply]:
     def render(call: Call, outcome: Moderations) -> Reply:
         body = {"id": outcome.id, "model": outcome.model, "results": [*map(show, outcome.results)]}
-        return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
+        return make_json_reply(200, body, lines=write_header_lines(call.http, call), headers=outcome.headers)
 
     return render
 

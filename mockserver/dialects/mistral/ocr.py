@@ -60,7 +60,7 @@ OCR = Model(
 
 def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a body, whose message is the name of the document, or else its URL."""
-    body, parsed = read_request(OCR, http, refuse, validation)
+    body, parsed = read_request(OCR, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, OCR.fields), refuse)
     document = parsed["document"]
@@ -86,7 +86,7 @@ def render_ocr(call: Call, outcome: Pages) -> Reply:
         "document_annotation": None,
         "usage_info": {"pages_processed": len(outcome.pages), "doc_size_bytes": None},
     }
-    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_header_lines(call.http, call), headers=outcome.headers)
 
 
 def _name_document(document: Body) -> str:

@@ -29,7 +29,7 @@ from mockserver.dialects._fields import (
     union,
 )
 from mockserver.dialects._meaning import find_meaning
-from mockserver.dialects._openai_api.chat import make_chat_call, read_max_tokens, stop_sequences
+from mockserver.dialects._openai_api.chat import make_chat_call, read_max_tokens, read_stop_sequences
 from mockserver.dialects._openai_api.lenient import read_messages, read_tools
 from mockserver.dialects._parse import Body, find_unknown_fields, read_body, read_request, refuse_first
 from mockserver.dialects.mistral.errors import refuse
@@ -132,7 +132,7 @@ def parse_agent_chat(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
-    body, chat = read_request(model, http, refuse, validation)
+    body, chat = read_request(model, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     return _make_call(http, body, chat)
@@ -140,7 +140,7 @@ def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
 
 def make_chat(http: HttpRequest, asked: Body, validation: Validation) -> Call:
     """Return the Call of a chat whose body was made here, and not sent. Raises Failure."""
-    body, chat = read_body(CHAT, asked, refuse, validation)
+    body, chat = read_body(CHAT, asked, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, CHAT.fields), refuse)
     return _make_call(http, body, chat)
@@ -207,7 +207,7 @@ def _translate_call(call: Body) -> Body:
 
 def parse_fim(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a code completion, which continues a prompt up to its suffix."""
-    body, parsed = read_request(FIM, http, refuse, validation)
+    body, parsed = read_request(FIM, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, FIM.fields), refuse)
     prompt = parsed["prompt"]
@@ -223,7 +223,9 @@ def parse_fim(http: HttpRequest, validation: Validation) -> Call:
         stream=parsed.get("stream") is True,
         ids=CHAT_IDS,
         options=Options(
-            max_tokens=read_max_tokens(parsed), stop=stop_sequences(parsed.get("stop")), seed=parsed.get("random_seed")
+            max_tokens=read_max_tokens(parsed),
+            stop=read_stop_sequences(parsed.get("stop")),
+            seed=parsed.get("random_seed"),
         ),
     )
 

@@ -31,7 +31,7 @@ def _render(call: Call, outcome: Transcript) -> Reply:
     lines = write_header_lines(call.http, call)
     body = _make_body(call, outcome)
     if not call.stream:
-        return make_json_reply(200, body, lines, outcome.headers)
+        return make_json_reply(200, body, lines=lines, headers=outcome.headers)
     return Reply(200, merge_headers(HeaderLines(STREAM_LINES + lines), outcome.headers), frames=_stream(body))
 
 

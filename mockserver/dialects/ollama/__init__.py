@@ -6,7 +6,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Models
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_bearer
-from mockserver.dialects._reply import answer_reply
+from mockserver.dialects._reply import make_answer_reply
 from mockserver.dialects.ollama.compatible import make_compatible_operations
 from mockserver.dialects.ollama.embeddings import make_embedding_operations
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, fail, write_error_line
@@ -31,7 +31,9 @@ def _render_generate(call: Call, outcome: Answer | Models) -> Reply:
 def _render(call: Call, outcome: Answer | Models, options: LineOptions) -> Reply:
     if isinstance(outcome, Models):
         return make_reply(_describe_loading(call, outcome, options))
-    return answer_reply(outcome, _LINES, options, "", stream=call.stream, stream_lines=LINES_TYPE, json_type=JSON_TYPE)
+    return make_answer_reply(
+        outcome, _LINES, options, "", stream=call.stream, stream_lines=LINES_TYPE, json_type=JSON_TYPE
+    )
 
 
 def _describe_loading(call: Call, outcome: Models, options: LineOptions) -> dict[str, Json]:

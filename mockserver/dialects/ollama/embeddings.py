@@ -73,9 +73,9 @@ def _make_call(http: HttpRequest, body: Any, *, parsed: Any, texts: list[str]) -
     model = parsed.get("model") or ""
     return make_embedding_call(
         http,
-        NAME,
         body,
-        [Message("user", text) for text in texts],
+        dialect=NAME,
+        inputs=[Message("user", text) for text in texts],
         model=model,
         meaning={"model": model, **({"dimensions": size} if size else {})},
         dimensions=size,
@@ -94,10 +94,12 @@ def _render(call: Call, outcome: Embeddings | Models) -> Reply:
         "load_duration": LOAD,
         "prompt_eval_count": prompt,
     }
-    return make_json_reply(200, body, "", outcome.headers)
+    return make_json_reply(200, body, lines="", headers=outcome.headers)
 
 
 def _render_one(call: Call, outcome: Embeddings | Models) -> Reply:
     if isinstance(outcome, Models):
         return make_json_reply(200, {"embedding": []})
-    return make_json_reply(200, {"embedding": ENCODINGS["float"](outcome.vectors[0])}, "", outcome.headers)
+    return make_json_reply(
+        200, {"embedding": ENCODINGS["float"](outcome.vectors[0])}, lines="", headers=outcome.headers
+    )

@@ -43,13 +43,15 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     lines = write_retry_lines(failure)
     if failure.reason in ("route_not_found", "method_not_allowed"):
-        return make_data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
+        return make_data_reply(
+            resolved.status, resolved.message.encode(), lines=lines, headers=failure.headers, json_type=_TEXT_TYPE
+        )
     if "/v1/" not in http.path:
         stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # only a rule states these
         body: dict[str, Json] = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
     else:
         body = {"error": {"message": resolved.message, "type": resolved.kind, "param": None, "code": None}}
-    return make_json_reply(resolved.status, body, lines, failure.headers, json_type=JSON_TYPE)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers, json_type=JSON_TYPE)
 
 
 _SEARCH = Frame(b'{"status":"pulling manifest"}\n', framing="bare")

@@ -65,7 +65,7 @@ def make_model_operations() -> tuple[Operation, ...]:
 
 def make_reply(body: Body) -> Reply:
     """Return JSON as Ollama sends it."""
-    return make_data_reply(200, to_json(body), "", json_type=JSON_TYPE)
+    return make_data_reply(200, to_json(body), lines="", json_type=JSON_TYPE)
 
 
 def _make_bare_parser(operation: str) -> Callable[[HttpRequest, Validation], Call]:

@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
     union,
 )
 from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
-from mockserver.dialects._openai_api.chat import make_tool, replace_ids, stop_sequences
+from mockserver.dialects._openai_api.chat import make_tool, read_stop_sequences, replace_ids
 from mockserver.dialects._openai_api.lenient import read_list, read_messages, read_tools
 from mockserver.dialects._parse import (
     Body,
@@ -164,7 +164,7 @@ def read(
     """Return the body of a request; `named`: it must name a model. Raises Failure."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
-        body, parsed = read_body(model, read_table(http.body), refuse, validation)
+        body, parsed = read_body(model, read_table(http.body), refuse=refuse, validation=validation)
     else:
         body = usual
         parsed = usual
@@ -236,7 +236,7 @@ def _read_options(parsed: Body) -> Options:
     is_schema = isinstance(form, dict)
     return Options(
         max_tokens=int(most) if isinstance(most, int | float) and most > 0 else None,
-        stop=tuple(stop for stop in stop_sequences(asked.get("stop")) if stop),
+        stop=tuple(stop for stop in read_stop_sequences(asked.get("stop")) if stop),
         logprobs=(parsed.get("top_logprobs") or 0) if parsed.get("logprobs") else None,
         seed=int(seed) if isinstance(seed, int | float) and seed >= 0 else None,
         effort=think if think is None or isinstance(think, str) else _EFFORT if think else "none",

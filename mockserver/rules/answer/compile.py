@@ -35,7 +35,7 @@ from mockserver.rules.answer.faults import compile_faults, find_order_dependence
 from mockserver.rules.answer.notices import add_notices
 from mockserver.rules.checks import find_kind
 from mockserver.rules.schema import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
-from mockserver.rules.templates import CompileContext, Compiled, combine, constant, gather
+from mockserver.rules.templates import CompileContext, Compiled, combine, gather, make_constant
 
 
 class Branch(Struct, frozen=True):
@@ -112,19 +112,19 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
         case "raw" if then.raw is not None:
             return compile_raw(then.raw, context.at("raw")).map(partial(RuleAnswer, timing=timing))
         case "cassette" if then.cassette is not None:
-            return constant(RuleAnswer(PlayCassette(then.cassette), timing))
+            return make_constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
-            return constant(RuleAnswer(Forward()))
+            return make_constant(RuleAnswer(Forward()))
         case str() as key if key in THEN_KEYS:
             return _compile_artifact(THEN_KEYS[key], then, context).map(partial(RuleAnswer, timing=timing))
         case "delivery":
-            return constant(RuleAnswer(None, timing))
+            return make_constant(RuleAnswer(None, timing))
         case "steps":
             return _compile_steps(then.steps or [], context.at("steps"))
         case "one_of":
             return _compile_one_of(then.one_of or [], context.at("one_of"))
         case None:
-            return constant(RuleAnswer(Draft(())))
+            return make_constant(RuleAnswer(Draft(())))
         case kind:
             draft = _compile_draft(kind, then, context)
             if "json_" not in then.model_fields_set:
@@ -184,7 +184,7 @@ def _compile_texts(stated: Any, context: CompileContext) -> Compiled[Any]:
             texts = {name: value for name, value in asdict(stated).items() if isinstance(value, str)}
             made = gather(map(context.compile_text, texts.values()))
             return made.map(lambda values: replace(stated, **dict(zip(texts, values, strict=True))))
-    return constant(stated)
+    return make_constant(stated)
 
 
 def _check_model(then: ThenSpec, context: CompileContext) -> str | None:
@@ -227,7 +227,7 @@ def _compile_generated(then: ThenSpec, context: CompileContext) -> _Choices:
         made = (scope.generate(kind, options, index) for index in range(scope.call.options.n))
         return tuple([replace(choice, parts=tuple([replace(p, chunks=cut) for p in choice.parts])) for choice in made])
 
-    ending = add_ending(then, context, constant(DraftChoice(()))).known[0]
+    ending = add_ending(then, context, make_constant(DraftChoice(()))).known[0]
     if ending == DraftChoice(()):
         return Compiled(make)
     return Compiled(make).map(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
@@ -295,7 +295,7 @@ def _compile_choice(choice: ChoiceSpec, context: CompileContext) -> Compiled[Dra
         context.at("annotate", "prompt").refuse_key('all choices share one prompt; put this next to "choices"')
     elif find_kind(choice, context) is not None:
         return compile_content(choice, context)
-    return constant(DraftChoice(()))
+    return make_constant(DraftChoice(()))
 
 
 def _make_usage(usage: UsageSpec | None) -> dict[str, int]:

@@ -59,9 +59,9 @@ from mockserver.rules.templates import (
     combine,
     compile_json,
     compile_json_text,
-    constant,
     encode_json,
     gather,
+    make_constant,
 )
 
 _BROKEN = re.compile(r"[\x00-\x1f\x7f]")
@@ -176,13 +176,13 @@ def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
 
 def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileContext) -> Compiled[Broken | None]:
     if failed is None:
-        return constant(None)
+        return make_constant(None)
     if not isinstance(failed, FailedSpec):
-        return constant(Broken())
+        return make_constant(Broken())
     context.at("code").refuse_template(failed.code or "")
     broken = Broken(code=failed.code or Broken().code, event=failed.event is not None)
     if failed.message is None:
-        return constant(broken)
+        return make_constant(broken)
     return context.at("message").compile_text(failed.message).map(lambda message: replace(broken, message=message))
 
 
@@ -250,12 +250,12 @@ def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
         return text.map(lambda json: Raw(raw.status, headers, json.encode()))
     if raw.frames is None:
         body = _encode(raw.body, context.at("body")) if "body" in bodies else b""
-        return constant(Raw(raw.status, headers, body))
+        return make_constant(Raw(raw.status, headers, body))
     frames: list[Frame | bytes] = []
     for at, value in enumerate(raw.frames):
         data = _encode(value, context.at("frames", at))
         frames.append(data if isinstance(value, str) else Frame(data))
-    return constant(Raw(raw.status, headers, frames=tuple(frames)))
+    return make_constant(Raw(raw.status, headers, frames=tuple(frames)))
 
 
 def _choose_content_type(raw: RawSpec, bodies: list[str]) -> str:
@@ -393,7 +393,7 @@ WAYS: Mapping[str, tuple[str, ...]] = {
 
 
 _Notes = Compiled[tuple[Json, ...]]
-_NO_NOTES: _Notes = constant(())
+_NO_NOTES: _Notes = make_constant(())
 
 
 class Citation(Struct, frozen=True):
@@ -479,7 +479,7 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
         yield compile_tool_use(call, cut, context.at("tool_calls", index), before=before)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
-        yield from _compile_part(part, find_cut(chunks), notes, context.at("parts", index))
+        yield from _compile_part(part, find_cut(chunks), notes=notes, context=context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they belong to the first text
 
@@ -515,7 +515,7 @@ def _compile_part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileCo
     if len(part.model_fields_set - {"chunks"}) != 1:
         context.refuse("a part needs exactly one of reasoning, text, refusal, tool_call and item")
         return
-    made = tuple(_compile_part_content(part, cut, notes, context))
+    made = tuple(_compile_part_content(part, cut, notes=notes, context=context))
     if isinstance(part.chunks, list):
         _check_pieces(part.chunks, gather(made), context.at("chunks"))
     yield from made

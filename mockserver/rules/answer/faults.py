@@ -155,7 +155,7 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
         refuse = here.refuse_key if isinstance(item, Mapping) else here.refuse
         refuse(f'unknown fault "{name[:60]}"{suggest(name, faults)}')
         return None
-    table = _check_table(name, faults[name], stated, here)
+    table = _check_table(name, faults[name], stated=stated, context=here)
     if table is None:
         return None
     for place in [name, *stated]:
@@ -163,7 +163,7 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
             (here.at(place) if place in stated else here).refuse_key(
                 f'"{place}" does not apply to this answer: it calls no tool'
             )
-    spec = _make_spec(name, faults[name], table, here)
+    spec = _make_spec(name, faults[name], table=table, context=here)
     if (then.progress or then.log) and _counts_tokens(spec.change_actions):
         stated_at = here.at("after_tokens") if "after_tokens" in stated else here
         stated_at.refuse_key(

@@ -11,7 +11,7 @@ from mockserver.core.mcp_server import McpExtras, McpNotice, McpQuestion, McpReq
 from mockserver.core.plan import TOOL_ERROR, Text
 from mockserver.rules.mcp_definitions import make_schema
 from mockserver.rules.schema import LogSpec, ProgressSpec, QuestionSpec, ThenSpec
-from mockserver.rules.templates import CompileContext, Compiled, combine, compile_json, constant, gather
+from mockserver.rules.templates import CompileContext, Compiled, combine, compile_json, gather, make_constant
 
 Spec = TypeVar("Spec")
 
@@ -46,7 +46,7 @@ def _compile_progress(progress: ProgressSpec, number: int, context: CompileConte
     if progress.of is not None:
         fixed["total"] = _shorten(progress.of)
     if progress.message is None:
-        return constant(McpNotice("progress", fixed, progress.at))
+        return make_constant(McpNotice("progress", fixed, progress.at))
     message = context.at("message").compile_text(progress.message)
     return message.map(lambda text: McpNotice("progress", {**fixed, "message": text}, progress.at))
 
@@ -79,9 +79,9 @@ def _compile_question(name: str, question: QuestionSpec, context: CompileContext
     ways = [way for way in ("user", "model", "roots") if getattr(question, way) is not None]
     if len(ways) != 1:
         context.refuse("a question needs one of user, model and roots")
-        return constant(McpQuestion(name, "roots/list", params={}, needs="roots"))
+        return make_constant(McpQuestion(name, "roots/list", params={}, needs="roots"))
     if question.roots:
-        return constant(McpQuestion(name, "roots/list", params={}, needs="roots"))
+        return make_constant(McpQuestion(name, "roots/list", params={}, needs="roots"))
     if question.model is not None:
         return _compile_prompt(name, question, context)
     fixed: dict[str, Json] = {}

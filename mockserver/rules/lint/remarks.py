@@ -84,7 +84,7 @@ class _Criterion(Struct, frozen=True):
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
-        """Return the pattern of a text with wildcards; None if it has none, or has characters special to fnmatch."""
+        """The pattern of a text with wildcards; None without any, or with characters that are special to fnmatch."""
         if self.text is None or "*" not in self.text or set("\\[?") & set(self.text):
             return None
         return _compile_wildcards(self.text)

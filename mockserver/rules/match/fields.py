@@ -74,7 +74,7 @@ class FieldFamily(Struct, frozen=True):
         return f"{self.prefix}<name>"
 
     def make_member(self, name: str) -> Field:
-        return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc, costly=self.costly)
+        return Field(f"{self.prefix}{name}", self.kind, read=self.reader(name), doc=self.doc, costly=self.costly)
 
 
 def find_field(name: str) -> Field | None:
@@ -96,7 +96,7 @@ def make_expression_field(text: str) -> Field:
     name = f"body {json.dumps(text, ensure_ascii=False)}"
     evaluate = expressions.compile_expression(text)
     read = _read_once(lambda call: evaluate(call.body), name)
-    return Field(name, "json", read, "", costly=True, needs=expressions.find_needed(text))
+    return Field(name, "json", read=read, doc="", costly=True, needs=expressions.find_needed(text))
 
 
 def _read_once(read: Read, name: str) -> Read:
@@ -236,95 +236,140 @@ def _read_client_answer(call: Call) -> Json:
 
 
 _TOOL_RESULT = {
-    "name": Field("tool_result.name", "text", _make_tool_result_reader("name"), "name of the tool"),
-    "text": Field("tool_result.text", "text", _make_tool_result_reader("text"), "the result as text"),
-    "json": Field("tool_result.json", "json", _make_tool_result_reader("json"), "the result, if it is JSON"),
+    "name": Field("tool_result.name", "text", read=_make_tool_result_reader("name"), doc="name of the tool"),
+    "text": Field("tool_result.text", "text", read=_make_tool_result_reader("text"), doc="the result as text"),
+    "json": Field("tool_result.json", "json", read=_make_tool_result_reader("json"), doc="the result, if it is JSON"),
 }
 
 FIELDS: Mapping[str, Field | FieldFamily] = {
     each.key: each
     for each in (
-        Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
-        Field("host", "text", lambda call: call.host or None, "host of the dialect compatible: groq, vllm, ..."),
-        Field("operation", "text", attrgetter("operation"), "the operation: chat, models, ...", values=_OPERATIONS),
-        Field("path", "text", attrgetter("http.path"), "path, without a namespace; with or without /openai etc."),
-        Field("method", "text", attrgetter("http.method"), "HTTP method of the request", values=METHODS),
-        Field("model", "text", attrgetter("model"), "requested model"),
-        Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
-        Field("last_user", "text", attrgetter("last_user_text"), "text of the last user message"),
-        Field("last_message", "text", _read_last_message, "text of the last message that is not an instruction"),
-        Field("system", "text", _read_once(_read_system, "system"), "system and developer texts, joined by newlines"),
+        Field("dialect", "text", read=attrgetter("dialect"), doc="name of the dialect"),
+        Field(
+            "host", "text", read=lambda call: call.host or None, doc="host of the dialect compatible: groq, vllm, ..."
+        ),
+        Field(
+            "operation",
+            "text",
+            read=attrgetter("operation"),
+            doc="the operation: chat, models, ...",
+            values=_OPERATIONS,
+        ),
+        Field(
+            "path", "text", read=attrgetter("http.path"), doc="path, without a namespace; with or without /openai etc."
+        ),
+        Field("method", "text", read=attrgetter("http.method"), doc="HTTP method of the request", values=METHODS),
+        Field("model", "text", read=attrgetter("model"), doc="requested model"),
+        Field("stream", "boolean", read=attrgetter("stream"), doc="whether streaming is requested"),
+        Field("last_user", "text", read=attrgetter("last_user_text"), doc="text of the last user message"),
+        Field(
+            "last_message", "text", read=_read_last_message, doc="text of the last message that is not an instruction"
+        ),
+        Field(
+            "system",
+            "text",
+            read=_read_once(_read_system, "system"),
+            doc="system and developer texts, joined by newlines",
+        ),
         Field(
             "conversation",
             "text",
-            _read_once(_read_conversation, "conversation"),
-            "texts of all messages, joined by newlines",
+            read=_read_once(_read_conversation, "conversation"),
+            doc="texts of all messages, joined by newlines",
             costly=True,
         ),
-        Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),
-        Field("tools", "list", _read_tools, "names of the offered tools"),
-        Field("tool_choice", "text", _read_tool_choice, "none, auto, required, or the name of the tool"),
+        Field("turn", "number", read=attrgetter("turn"), doc="number of assistant messages so far"),
+        Field("tools", "list", read=_read_tools, doc="names of the offered tools"),
+        Field("tool_choice", "text", read=_read_tool_choice, doc="none, auto, required, or the name of the tool"),
         Field(
-            "tool_result", "json", _read_tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
+            "tool_result",
+            "json",
+            read=_read_tool_result,
+            doc="the tool result, if it is the last message",
+            members=_TOOL_RESULT,
         ),
         Field(
             "response_format",
             "text",
-            attrgetter("options.response_format"),
-            "type of the response format",
+            read=attrgetter("options.response_format"),
+            doc="type of the response format",
             values=FORMATS,
         ),
-        Field("previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"),
+        Field(
+            "previous_response",
+            "text",
+            read=attrgetter("previous_response_id"),
+            doc="`previous_response_id` of the request",
+        ),
         Field(
             "images",
             "number",
-            _read_once(_count_images, "images"),
-            "number of images in the conversation",
+            read=_read_once(_count_images, "images"),
+            doc="number of images in the conversation",
             costly=True,
         ),
-        FieldFamily("param.", "json", _make_param_reader, "a field of the body; dots for nested fields", costly=True),
-        FieldFamily("header.", "text", _make_header_reader, "a request header, in any case"),
-        FieldFamily("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
         FieldFamily(
-            "metadata.", "json", _make_metadata_reader, "an entry of the request's metadata, or labels", costly=True
+            "param.", "json", reader=_make_param_reader, doc="a field of the body; dots for nested fields", costly=True
         ),
-        Field("key", "text", _read_key, "the API key as sent"),
+        FieldFamily("header.", "text", reader=_make_header_reader, doc="a request header, in any case"),
+        FieldFamily(
+            "query.", "text", reader=lambda name: lambda call: call.http.query.get(name), doc="a query parameter"
+        ),
+        FieldFamily(
+            "metadata.",
+            "json",
+            reader=_make_metadata_reader,
+            doc="an entry of the request's metadata, or labels",
+            costly=True,
+        ),
+        Field("key", "text", read=_read_key, doc="the API key as sent"),
         Field(
             "attempt",
             "number",
-            attrgetter("attempt"),
-            "number of the attempt, from 1: by the retry header, or by counting repeats",
+            read=attrgetter("attempt"),
+            doc="number of the attempt, from 1: by the retry header, or by counting repeats",
         ),
-        Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
-        Field("mcp", "text", _read_mcp_server, "name of the MCP server"),
-        Field("tool", "text", _make_target_reader("mcp_call"), "name of the called MCP tool"),
-        Field("arguments", "json", _read_arguments, "arguments of an MCP tool or prompt"),
+        Field("namespace", "text", read=attrgetter("http.namespace"), doc="namespace of the request"),
+        Field("mcp", "text", read=_read_mcp_server, doc="name of the MCP server"),
+        Field("tool", "text", read=_make_target_reader("mcp_call"), doc="name of the called MCP tool"),
+        Field("arguments", "json", read=_read_arguments, doc="arguments of an MCP tool or prompt"),
         FieldFamily(
             "arguments.",
             "json",
-            lambda name: lambda call: _get_child(_read_arguments(call), name),
-            "one of these arguments",
+            reader=lambda name: lambda call: _get_child(_read_arguments(call), name),
+            doc="one of these arguments",
         ),
-        Field("resource", "text", _make_target_reader("mcp_read"), "URI of the requested MCP resource"),
-        Field("prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the requested MCP prompt"),
-        Field("client_answer", "json", _read_client_answer, "what an MCP client answered when it was asked"),
+        Field("resource", "text", read=_make_target_reader("mcp_read"), doc="URI of the requested MCP resource"),
+        Field("prompt_name", "text", read=_make_target_reader("mcp_prompt"), doc="name of the requested MCP prompt"),
+        Field("client_answer", "json", read=_read_client_answer, doc="what an MCP client answered when it was asked"),
         FieldFamily(
             "client_answer.",
             "json",
-            lambda name: lambda call: _get_child(_read_client_answer(call), name),
-            "a part of it",
+            reader=lambda name: lambda call: _get_child(_read_client_answer(call), name),
+            doc="a part of it",
         ),
         Field(
             "client_action",
             "text",
-            lambda call: None if call.mcp is None else call.mcp.client_action,
-            "what an MCP client did when it was asked",
+            read=lambda call: None if call.mcp is None else call.mcp.client_action,
+            doc="what an MCP client did when it was asked",
             values=("accept", "decline", "cancel", "error"),
         ),
-        Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True),
-        Field("body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"),
+        Field(
+            "prompt_tokens",
+            "number",
+            read=attrgetter("prompt_tokens"),
+            doc="tokens of the prompt, as in usage",
+            costly=True,
+        ),
+        Field(
+            "body",
+            "json",
+            read=attrgetter("raw"),
+            doc="a JMESPath expression that holds for the body, or a table of them",
+        ),
     )
 }
 
 # A condition on the key of this table may also hold for the other field.
-ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", read_path_without_mount, "")}
+ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", read=read_path_without_mount, doc="")}

@@ -203,7 +203,7 @@ def _rate_clauses(choices: Sequence[Sequence[Clause]]) -> Mapping[Clause, Clause
         weight = _weigh(clause)
         shared = sum([sharers[key] + _FEW_CONDITIONS * key.place.field.costly for key in clause])
         fewest_readers = min([readers[field] for field in _list_fields(clause)])
-        costs[clause] = ClauseCost(shared, -fewest_readers, -weight.shortest, not weight.is_quick)
+        costs[clause] = ClauseCost(shared, -fewest_readers, minus_length=-weight.shortest, is_slow=not weight.is_quick)
     return costs
 
 
@@ -229,7 +229,7 @@ def _leave_out(condition: Condition, clause: Clause) -> Condition:
 
 
 def _is_settled(leaf: Leaf, clause: Clause) -> bool:
-    """Whether a leaf asks for no more than one of its clauses: that a text is one of some, or contains one."""
+    """Return whether a clause says all that a leaf asks for: that a text is one of some, or contains one."""
     if leaf.negative or clause not in _list_clauses_of_leaf(leaf) or any(type(key.value) is not str for key in clause):
         return False
     if all(key.place.part == "whole" for key in clause):

@@ -107,7 +107,7 @@ def _parse_members(field: Field, value: Json, report: Report) -> Iterator[Condit
 
 
 def _holds_only_predicates(table: Mapping[str, Json]) -> bool:
-    """Whether a table is compared as a whole, rather than the values by its names."""
+    """Return whether a table is compared as a whole, rather than value by value under its names."""
     return table.keys() <= {*PREDICATES, *MODIFIERS}
 
 
@@ -133,11 +133,11 @@ def _parse_expression(text: str, report: Report) -> Field | None:
 
 
 def require_calls(number: int) -> Condition:
-    """Return the condition that an MCP server has had so many calls before."""
+    """Return the condition that an MCP server has had at least `number` calls before."""
     return All(tuple(_parse_tests(_CALLS, {"gte": number}, lambda message, path: None)))
 
 
-_CALLS = Field("calls of the MCP server", "number", lambda call: 0 if call.mcp is None else call.mcp.calls, "")
+_CALLS = Field("calls of the MCP server", "number", read=lambda call: 0 if call.mcp is None else call.mcp.calls, doc="")
 
 
 def _parse_tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:

@@ -264,36 +264,58 @@ LENGTHS: Mapping[str, Callable[[Json, Lens], Test]] = {
 }
 
 PREDICATES: Mapping[str, Predicate] = {
-    "equals": Predicate(_ALL, "value", _build_equals, "is exactly this", textual=True),
+    "equals": Predicate(_ALL, "value", build=_build_equals, doc="is exactly this", textual=True),
     "in": Predicate(
-        ("text", "number", "boolean", "json"), "values", _build_in, "is one of these; `*` is a wildcard", textual=True
+        ("text", "number", "boolean", "json"),
+        "values",
+        build=_build_in,
+        doc="is one of these; `*` is a wildcard",
+        textual=True,
     ),
     "glob": Predicate(
-        _TEXTS, "text", _build_glob, r"matches this pattern completely; `*` is a wildcard, `\*` a star", textual=True
+        _TEXTS,
+        "text",
+        build=_build_glob,
+        doc=r"matches this pattern completely; `*` is a wildcard, `\*` a star",
+        textual=True,
     ),
-    "contains": Predicate(_TEXTS, "texts", _build_contains, "contains this text, or all of these", textual=True),
-    "starts_with": Predicate(_TEXTS, "text", _build_affix(str.startswith), "begins with this text", textual=True),
-    "ends_with": Predicate(_TEXTS, "text", _build_affix(str.endswith), "ends with this text", textual=True),
+    "contains": Predicate(
+        _TEXTS, "texts", build=_build_contains, doc="contains this text, or all of these", textual=True
+    ),
+    "starts_with": Predicate(
+        _TEXTS, "text", build=_build_affix(str.startswith), doc="begins with this text", textual=True
+    ),
+    "ends_with": Predicate(_TEXTS, "text", build=_build_affix(str.endswith), doc="ends with this text", textual=True),
     "regex": Predicate(
-        _TEXTS, "text", _build_regex, "contains a match of this pattern; named groups become `match`", textual=True
+        _TEXTS,
+        "text",
+        build=_build_regex,
+        doc="contains a match of this pattern; named groups become `match`",
+        textual=True,
     ),
-    "lt": Predicate(_NUMBERS, "number", LENGTHS["lt"], "is less than this"),
-    "lte": Predicate(_NUMBERS, "number", LENGTHS["lte"], "is this or less"),
-    "gt": Predicate(_NUMBERS, "number", LENGTHS["gt"], "is more than this"),
-    "gte": Predicate(_NUMBERS, "number", LENGTHS["gte"], "is this or more"),
+    "lt": Predicate(_NUMBERS, "number", build=LENGTHS["lt"], doc="is less than this"),
+    "lte": Predicate(_NUMBERS, "number", build=LENGTHS["lte"], doc="is this or less"),
+    "gt": Predicate(_NUMBERS, "number", build=LENGTHS["gt"], doc="is more than this"),
+    "gte": Predicate(_NUMBERS, "number", build=LENGTHS["gte"], doc="is this or more"),
     "includes": Predicate(
         ("list", "json"),
         "elements",
-        _build_includes,
-        "includes this element, or all of these; `*` is a wildcard",
+        build=_build_includes,
+        doc="includes this element, or all of these; `*` is a wildcard",
         textual=True,
     ),
-    "exists": Predicate(_ALL, "boolean", _build_exists, "is present (true) or absent (false)"),
+    "exists": Predicate(_ALL, "boolean", build=_build_exists, doc="is present (true) or absent (false)"),
     "length": Predicate(
-        ("text", "list", "json"), "length", _build_length, "has this length: a number, or a table of lt, lte, ..."
+        ("text", "list", "json"),
+        "length",
+        build=_build_length,
+        doc="has this length: a number, or a table of lt, lte, ...",
     ),
     "subset": Predicate(
-        ("json",), "table", lambda expected, _: partial(is_part_of, expected), "contains all of this, at any depth"
+        ("json",),
+        "table",
+        build=lambda expected, _: partial(is_part_of, expected),
+        doc="contains all of this, at any depth",
     ),
-    "schema": Predicate(("json",), "schema", _build_schema, "satisfies this JSON Schema"),
+    "schema": Predicate(("json",), "schema", build=_build_schema, doc="satisfies this JSON Schema"),
 }

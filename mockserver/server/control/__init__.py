@@ -7,7 +7,7 @@ It has 29 operations at 23 paths, of about 100 lines each. Of its 3,200 lines 1,
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from starlette.responses import RedirectResponse, Response
@@ -83,13 +83,20 @@ _PATTERNS = {
 _SHOWN_PATHS = [path for path in ROUTES if not path.startswith("/api/files/")]
 
 
-def find_routes(path: str) -> tuple[Mapping[str, Route], str]:
-    """Return what is at a path, by method, and the item that the path names."""
+class FoundRoutes(NamedTuple):
+    """What is at a path, by method, and the item that the path names."""
+
+    routes: Mapping[str, Route]
+    item: str = ""
+
+
+def find_routes(path: str) -> FoundRoutes:
+    """Return what is at a path below the control paths."""
     routes = ROUTES.get(path, {})
     for pattern, others in _PATTERNS.items():
         if (matched := pattern.fullmatch(path)) is not None:
-            return {**others, **routes}, matched[1]
-    return routes, ""
+            return FoundRoutes({**others, **routes}, matched[1])
+    return FoundRoutes(routes)
 
 
 class Control(Struct, frozen=True):
@@ -156,7 +163,7 @@ class Control(Struct, frozen=True):
         """Return what this server answers to a request that another one passes on."""
         body = passed_on["body"].encode("latin-1")
         request = ControlRequest(live=self.live, cache=self.cache, **{**passed_on, "body": body})
-        routes, _ = find_routes(request.path)
+        routes = find_routes(request.path).routes
         return await answer_question(routes[request.method], request)
 
 

@@ -123,7 +123,7 @@ async def _encode_rows(rows: Sequence[Row], request: ControlRequest) -> AsyncIte
 
 
 async def find_digests(rows: Sequence[Row], request: ControlRequest, known: tuple[str, ...]) -> list[Digest]:
-    """Return what calls say in short, found on a thread the first time; `known`: the environment's credentials."""
+    """Return the digests of calls, made on a thread the first time; `known` are the environment's credentials."""
     listed = [request.rows.encode_call(row, known) for row in rows]  # those of closed calls are kept
     new = [(row, each) for row, each in zip(rows, listed, strict=True) if each.digest is None]
 
@@ -184,7 +184,7 @@ async def _find_conversation(row: Row, rows: Sequence[Row], request: ControlRequ
 
 def _follow_links(found: Collection[int], rows: Sequence[Row]) -> set[int]:
     """Return the calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
-    named = [(row.seq, said[1]) for row in rows if (said := _PREVIOUS.search(row.body)) is not None]
+    named = [(row.seq, found_id[1]) for row in rows if (found_id := _PREVIOUS.search(row.body)) is not None]
     if not named:
         return set(found)
     heads = ((row.seq, _ID.search(b"".join([data for _, data in row.sent[:3]]))) for row in rows)
@@ -219,7 +219,7 @@ def join_forgotten(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]
 
 
 class _Filter(Struct, frozen=True):
-    """What a query can ask for: how the word is read, and which rows fit."""
+    """A filter of a list: how its word in the query is read, and which rows fit."""
 
     fits: Callable[[Row, Json], bool]
     wanted: Callable[[ControlRequest, str], Json] = lambda request, name: request.query[name]
@@ -234,8 +234,9 @@ def _read_numbers(request: ControlRequest, name: str) -> frozenset[int]:
 
 def _is_of_rule(row: Row, wanted: str) -> bool:
     """Return whether a rule answered or changed a call: by its name, its place, or both."""
-    said = (each.removeprefix("rule ") for each in (*row.source.split(", "), *row.modified_by) if each[:5] == "rule ")
-    return any(wanted in (each, each.partition(" ")[0], each.partition(" ")[2]) for each in said)
+    sources = (*row.source.split(", "), *row.modified_by)
+    rules = (each.removeprefix("rule ") for each in sources if each.startswith("rule "))
+    return any(wanted in (each, each.partition(" ")[0], each.partition(" ")[2]) for each in rules)
 
 
 FILTERS: Mapping[str, _Filter] = {
@@ -276,13 +277,13 @@ def _compare(rows: list[Row], request: ControlRequest) -> Json:
 def _read_parts(row: Row, request: ControlRequest) -> dict[str, Json]:
     summary = request.rows.summarize(row)
     sent = show_bodies(row)
-    said = show_answer(row)
+    answer = show_answer(row)
     head = {name: summary.get(name) for name in _HEAD}
     head |= {f"header {name}": value for name, value in sent["request"]["headers"].items()}
-    if not said["choices"] and "error" not in said and "body" in sent["reply"]:
-        said = {"body": sent["reply"]["body"]}
+    if not answer["choices"] and "error" not in answer and "body" in sent["reply"]:
+        answer = {"body": sent["reply"]["body"]}
     parts: dict[str, Json] = mask_texts(
-        {"head": head, "request": sent["request"]["body"], "answer": said}, find_row_secrets(row)
+        {"head": head, "request": sent["request"]["body"], "answer": answer}, find_row_secrets(row)
     )
     return parts
 

@@ -10,18 +10,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
 from mockserver.cassettes.event_lines import replace_data
 from mockserver.cassettes.to_rules import UnsupportedError, make_then
 from mockserver.core.event_stream import is_prelude
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import try_parse
 from mockserver.core.row import Row
 from mockserver.core.sent_body import split_frames
 from mockserver.dialects import list_client_configs
 from mockserver.engine.offload import on_thread
-from mockserver.reports.suggest import suggest_rule, write_python, write_python_rule, write_yaml_rule
+from mockserver.reports.suggest import Suggestion, suggest_rule, write_python, write_python_rule, write_yaml_rule
 from mockserver.server.control.detail import parse_call
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.control.rows import read_answer
@@ -83,14 +84,14 @@ def _read_reply_body(row: Row, secrets: "Secrets") -> str:
 
 
 def _write_curl(row: Row, request: ControlRequest) -> str:
-    http, query, headers = _hide_credentials(row)
+    hidden = _hide_credentials(row)
     space = "" if row.namespace == DEFAULT else f"/ns/{row.namespace}"
-    url = f"{request.address}{space}{row.path}{f'?{query}' if query else ''}"
-    quoted = partial(_quote_text, key=_find_key_variable(row.dialect))
-    method = [] if row.method == ("POST" if http else "GET") else ["-X", quoted(row.method)]
-    parts = ["curl", *method, quoted(url)]
-    parts += [f"\\\n  -H {quoted(f'{name}: {value}')}" for name, value in headers.items()]
-    return " ".join([*parts, *([f"\\\n  --data-raw {quoted(http)}"] if http else [])]) + "\n"
+    url = f"{request.address}{space}{row.path}{hidden.question}"
+    quote = partial(_quote_text, key=_find_key_variable(row.dialect))
+    method = [] if row.method == ("POST" if hidden.body else "GET") else ["-X", quote(row.method)]
+    parts = ["curl", *method, quote(url)]
+    parts += [f"\\\n  -H {quote(f'{name}: {value}')}" for name, value in hidden.headers.items()]
+    return " ".join([*parts, *([f"\\\n  --data-raw {quote(hidden.body)}"] if hidden.body else [])]) + "\n"
 
 
 def _find_key_variable(dialect: str) -> str:
@@ -111,8 +112,20 @@ def _quote_piece(text: str) -> str:
     return f"$'{escaped}'"
 
 
-def _hide_credentials(row: Row) -> tuple[str, str, Mapping[str, str]]:
-    """Return the body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
+class _HiddenRequest(Struct, frozen=True):
+    """A request with a gap for each credential: its body (JSON in ASCII), its query, and the headers that matter."""
+
+    body: str
+    query: str
+    headers: Mapping[str, str]
+
+    @property
+    def question(self) -> str:
+        """The query as it stands behind a path."""
+        return f"?{self.query}" if self.query else ""
+
+
+def _hide_credentials(row: Row) -> _HiddenRequest:
     from mockserver.cassettes.redaction.credential_fields import CredentialFields
 
     secrets = replace(find_row_secrets(row), instead=lambda _: _GAP)
@@ -122,7 +135,7 @@ def _hide_credentials(row: Row) -> tuple[str, str, Mapping[str, str]]:
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
     headers = fields.redact_headers(tuple(field for field in row.headers if not _CONNECTION_HEADER.fullmatch(field[0])))
     named = {name.decode("latin-1"): secrets.mask_bytes(value).decode("utf-8", "replace") for name, value in headers}
-    return text, secrets.mask_bytes(fields.redact_query(row.query)).decode("utf-8", "replace"), named
+    return _HiddenRequest(text, secrets.mask_bytes(fields.redact_query(row.query)).decode("utf-8", "replace"), named)
 
 
 _CONNECTION_HEADER = re.compile(
@@ -133,30 +146,34 @@ _CONNECTION_HEADER = re.compile(
 
 def _write_request_file(row: Row, _: ControlRequest) -> str:
     """Return a request file, as `mockserver explain` and `POST explain` take it."""
-    text, query, headers = _hide_credentials(row)
-    path = f"{row.path}{f'?{query}' if query else ''}"
-    content = {"method": row.method, "path": path, "headers": dict(headers), "body": try_parse(text, text)}
+    hidden = _hide_credentials(row)
+    content = {
+        "method": row.method,
+        "path": f"{row.path}{hidden.question}",
+        "headers": dict(hidden.headers),
+        "body": try_parse(hidden.body, hidden.body),
+    }
     return json.dumps(content, indent=2).replace("\\ue000", "...") + "\n"
 
 
 def _write_rule(row: Row, request: ControlRequest) -> str:
     """Return a rule that gives this call the answer that it got, as an item of `rules`."""
-    when, then = _make_rule(row, request)
-    first, *more = write_yaml_rule(when, then)
+    rule = _make_rule(row, request)
+    first, *more = write_yaml_rule(rule.when, rule.then)
     return "\n".join((f"- name: call {row.seq}", first.replace("- ", "  ", 1), *more, ""))
 
 
 def _write_test(row: Row, request: ControlRequest) -> str:
     """Return a test that declares this rule, and asserts that a call like this one is made."""
-    when, then = _make_rule(row, request)
-    first, *more = (f"    {line}" for line in write_python_rule(when, then))
-    rule = first.replace("mockserver.on(", "rule = mockserver.on(", 1), *more
+    rule = _make_rule(row, request)
+    first, *more = (f"    {line}" for line in write_python_rule(rule.when, rule.then))
+    lines = first.replace("mockserver.on(", "rule = mockserver.on(", 1), *more
     code = "    ...  # the code that makes the call"
-    return "\n".join((f"def test_call_{row.seq}(mockserver):", *rule, code, "    assert rule.calls", ""))
+    return "\n".join((f"def test_call_{row.seq}(mockserver):", *lines, code, "    assert rule.calls", ""))
 
 
-def _make_rule(row: Row, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
-    """Make the `when` and `then` of a rule: with any answer if no rule gives the call's, or it holds a credential."""
+def _make_rule(row: Row, request: ControlRequest) -> Suggestion:
+    """Make a rule of a call: with any answer if no rule gives that of the call, or if it holds a credential."""
     secrets = find_row_secrets(row)
     call = parse_call(row, request.live)
     suggested = None if call is None else suggest_rule(call, secrets)
@@ -166,9 +183,9 @@ def _make_rule(row: Row, request: ControlRequest) -> tuple[Mapping[str, Json], M
     try:
         then = make_then(read_answer(row), retry)
     except UnsupportedError:
-        return suggested.when, suggested.then
+        return suggested
     text = write_python(then)
-    return suggested.when, then if then and secrets.mask_text(text) == text else suggested.then
+    return replace(suggested, then=then) if then and secrets.mask_text(text) == text else suggested
 
 
 FORMS: Mapping[str, Callable[[Row, ControlRequest], str]] = {

@@ -1,4 +1,4 @@
-"""One call in full: request and reply, what was asked and answered, why, and which calls belong to it."""
+"""One call in full: request and reply, as bytes and as they were understood, and why it was answered so."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -159,7 +159,7 @@ _MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "format")
 
 
 def show_answer(row: Row) -> dict[str, Json]:
-    """Return what was answered, read from what was sent."""
+    """Return the answer as JSON, read from the bytes that were sent."""
     found = read_answer(row)
     choices = [
         drop_empty(
@@ -230,7 +230,7 @@ _BEFORE_SPAN = 20  # characters that are shown before what differs
 
 
 def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json]:
-    """Show a result, and which characters of the shown text differ; `from` are left out before it."""
+    """Show the result of a condition, and which characters of the shown text differ; `from` counts those cut before."""
     found = show_finding(result)
     found |= {"ignoring": list(result.ignoring)} if result.ignoring else {}
     if result.ok or is_secret(result):

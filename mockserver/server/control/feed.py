@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from operator import attrgetter
 
+from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -75,19 +76,20 @@ def _is_over(wire: Wire | None) -> bool:
 
 
 class Feed:
-    """What a feed has told, compared with what there is. `since`: the last call that is known already, or 0."""
+    """The events of a feed: what has changed since it looked last. `since` is the last call that is known, or 0."""
 
     def __init__(self, request: ControlRequest, since: int) -> None:
         self._request = request
         self._since = since
         self._rows: Rows | None = None
-        self._last = 0  # the number of the newest call that was told
-        self._open: dict[int, tuple[Row, tuple[int, int]]] = {}  # with its size and status as they were told
-        self._first: dict[str, int] = {}  # the oldest call of each namespace; 0 if it has none
+        self._last = 0  # the number of the newest call that was shown
+        self._open: dict[int, _ShownCall] = {}
+        self._first: dict[str, int] = {}  # the oldest call of each namespace, or 0
         self._rules: tuple[object, ...] = ()
         self._problem: tuple[Mistake, ...] = ()
 
     def look(self) -> Iterator[bytes]:
+        """Yield the events for what has changed since the last look."""
         rows = self._request.rows
         if rows is not self._rows:  # this is the first look, or the server has begun anew
             yield self._write_hello(rows)
@@ -101,7 +103,7 @@ class Feed:
         self._rows = rows
         self._last = since
         kept = [row for row in rows.select(self._request.namespaces) if row.seq <= since]
-        self._open = {row.seq: (row, _find_state(row)) for row in kept if not row.ended}
+        self._open = {row.seq: _show_call(row) for row in kept if not row.ended}
         self._first = {} if since == last else dict.fromkeys(self._request.namespaces, 1)
         self._rules = self._list_all_rules()
         self._problem = self._request.live.reloading.problem
@@ -119,7 +121,7 @@ class Feed:
                 yield _write_event("gone", {"namespace": name, "before": now})
 
     def _write_calls(self, rows: Rows) -> Iterator[bytes]:
-        changed = [row for row, told in self._open.values() if row.ended or _find_state(row) != told]
+        changed = [shown.row for shown in self._open.values() if shown.row.ended or shown.has_changed]
         changed = sorted(changed, key=lambda row: not row.ended)[:MAX_CHANGED]
         fresh = list[Row]()
         last = rows.journal.last
@@ -130,7 +132,7 @@ class Feed:
         for row in (*changed, *fresh):
             self._open.pop(row.seq, None)
             if row.kept and not row.ended:  # last, so that with many open calls each has its turn
-                self._open[row.seq] = row, _find_state(row)
+                self._open[row.seq] = _show_call(row)
         if changed or fresh:
             room = MAX_ROWS - len(changed)
             known = find_known_secrets()
@@ -159,8 +161,21 @@ class Feed:
         return live.engine, *filter(None, added)
 
 
-def _find_state(row: Row) -> tuple[int, int]:
-    return row.written, row.status
+class _ShownCall(Struct, frozen=True):
+    """A call that was open when it was shown, and the size and the status that it had then."""
+
+    row: Row
+    written: int
+    status: int
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it has another size or status now."""
+        return self.written != self.row.written or self.status != self.row.status
+
+
+def _show_call(row: Row) -> _ShownCall:
+    return _ShownCall(row, row.written, row.status)
 
 
 def _write_event(name: str, content: Json) -> bytes:
@@ -173,6 +188,7 @@ def show_problem(mistakes: tuple[Mistake, ...]) -> Json:
 
 
 def show_mistake(mistake: Mistake) -> dict[str, Json]:
+    """Return a mistake as JSON, with its place in a file if it has one."""
     place = mistake.place
     where = {} if place is None or not place.line else {"file": place.file, "line": place.line, "column": place.column}
     return {"message": mistake.message, "text": str(mistake), **where}

@@ -7,8 +7,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from mockserver.config.errors import explain_extra
@@ -110,7 +111,7 @@ class JournalCollector:
             yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
 
 
-class _Counted(NamedTuple):
+class _Counted(Struct, frozen=True, kw_only=True):
     """A counter: its name, what it counts, the names of its labels, and counts for values of these."""
 
     name: str
@@ -127,15 +128,16 @@ def _list_counters(tally: Tally) -> Iterator[_Counted]:
         for (dialect, operation, status, source, _), each in ways
     ]
     labels = ("dialect", "operation", "status", "source")
-    yield _Counted("requests", "Answered requests, by the source of the answer.", labels, kinds)
-    yield _Counted("ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways])
+    yield _Counted(name="requests", words="Answered requests, by the source of the answer.", labels=labels, found=kinds)
+    ends = [((way[-1],), sums.count) for way, sums in ways]
+    yield _Counted(name="ended", words="How answers ended.", labels=("ended",), found=ends)
     faults = [((name,), count) for name, count in tally.faults.items()]
-    yield _Counted("faults", "Faults of answers.", ("fault",), faults)
+    yield _Counted(name="faults", words="Faults of answers.", labels=("fault",), found=faults)
     hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _find_kind(way[3]) == "rule"]
-    yield _Counted("rule_hits", "Answers that each rule gave.", ("rule",), hits)
+    yield _Counted(name="rule_hits", words="Answers that each rule gave.", labels=("rule",), found=hits)
     tokens = {"prompt": sum(each.prompt for each in sums), "completion": sum(each.completion for each in sums)}
     used = [((kind,), total) for kind, total in tokens.items()]
-    yield _Counted("tokens", "Tokens of prompts and completions.", ("kind",), used)
+    yield _Counted(name="tokens", words="Tokens of prompts and completions.", labels=("kind",), found=used)
 
 
 def _find_kind(source: str) -> str:

@@ -18,12 +18,19 @@ from mockserver.server.namespaces import ALL
 from mockserver.state.journal import Journal
 
 
+class RuleRemarks(Struct, frozen=True):
+    """Remarks on rules, by the id of each object."""
+
+    rules: Sequence[Rule]
+    texts: Mapping[int, list[str]]
+
+
 class ControlCache(Struct):
     """What was worked out for earlier requests, and what goes on after its request was answered."""
 
     open_feeds: int = 0
     tasks: set[Task[bool]] = field(default_factory=set)  # calls that are sent again
-    remarks: tuple[Sequence[Rule], Mapping[int, list[str]]] | None = None  # on these rules, by the id of each
+    remarks: RuleRemarks | None = None  # on the rules that were listed last
     _rows: Rows | None = None
 
     def find_rows(self, journal: Journal) -> Rows:
@@ -70,16 +77,19 @@ class ControlRequest(Struct, frozen=True):
         return self.namespace
 
     def read_switch(self, name: str) -> bool:
+        """Return whether a parameter of the query is on. Raises RefusedError."""
         word = self.query.get(name, "false").lower()
         if word not in ("true", "1", "", "false", "0"):
             raise RefusedError(400, f"?{name}= must be true or false, not {_quote(word)}")
         return word not in ("false", "0")
 
     def read_number(self, name: str) -> int | None:
+        """Return a parameter of the query as a number, or None. Raises RefusedError."""
         word = self.query.get(name)
         return None if word is None else parse_number(word, f"?{name}=")
 
     def read_content(self) -> Json:
+        """Return the body, which must be JSON. Raises RefusedError."""
         try:
             return from_json(self.body)
         except ValueError as error:
@@ -122,6 +132,7 @@ class RefusedError(Exception):
 
 
 def make_json_response(content: Json, status: int = 200) -> Response:
+    """Return a response of JSON, in lines; halves of surrogate pairs, which UTF-8 cannot write, become escapes."""
     return Response(
         _write_text(content).encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json"
     )
@@ -154,6 +165,7 @@ async def read_response(response: Response) -> bytes:
 
 
 def parse_number(word: str, what: str) -> int:
+    """Return the number that a word is. Raises RefusedError, which says that `what` must be one."""
     if not (word.isascii() and word.isdigit() and len(word) < 18):
         raise RefusedError(400, f"{what} must be a whole number, not {_quote(word)}")
     return int(word)

@@ -1,6 +1,6 @@
 """The calls of the journal as rows of a list: in short, masked, and kept as bytes once a call is closed.
 
-Nothing here runs while a call is answered. What a row says is worked out when somebody looks, once.
+Nothing here runs while a call is answered. A row is worked out once, when somebody looks at it.
 """
 
 import json
@@ -87,11 +87,12 @@ class Rows:
         return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
 
     def find_attempt(self, row: Row) -> ClientAttempt:
+        """Return which attempt of its client a call is."""
         counted = self._attempts.get(row.namespace)
         return ClientAttempt() if counted is None else counted.found.get(row.seq, ClientAttempt())
 
     def find_tries(self, row: Row) -> list[int]:
-        """Return the calls that are attempts of one, of which this is one."""
+        """Return the numbers of all attempts that a call is one of."""
         counted = self._attempts.get(row.namespace)
         first = self.find_attempt(row).first or row.seq
         found = {} if counted is None else counted.found
@@ -175,11 +176,13 @@ _USUAL = {"namespace": "default", "method": "POST", "attempt": 1, "ended": "comp
 
 
 def show_usage(row: Row) -> Json:
+    """Return the tokens of a call as JSON; null if its answer states none."""
     used = row.usage
     return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
 
 
 def convert_to_milliseconds(seconds: float) -> float:
+    """Return seconds as milliseconds, rounded to microseconds."""
     return round(seconds * 1000, 3)
 
 
@@ -189,6 +192,7 @@ def _encode_masked(content: Json, secrets: "Secrets") -> bytes:
 
 
 def encode(content: Json) -> bytes:
+    """Return a value as compact JSON; half of a character as an escape."""
     try:
         return msgspec.json.encode(content)
     except ValueError:  # a lone surrogate
@@ -196,7 +200,7 @@ def encode(content: Json) -> bytes:
 
 
 def read_answer(row: Row) -> ParsedResponse:
-    """Return what was answered, read from what was sent."""
+    """Return the answer to a call, read from the bytes that were sent."""
     body = b"".join([data for _, data in row.sent])
     pieces = tuple((at - row.began, data) for at, data in row.sent)
     sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
@@ -204,14 +208,14 @@ def read_answer(row: Row) -> ParsedResponse:
 
 
 def describe_error(response: ParsedResponse) -> str:
-    """Return what an error says."""
+    """Return the message of an error, or all of it as JSON."""
     error = response.error
     words = error.get("message") if isinstance(error, Mapping) else error
     return words if isinstance(words, str) else "" if error is None else json.dumps(error)
 
 
 def make_digest(row: Row, call: Call | None, secrets: "Secrets") -> Digest:
-    """Return what a call says in short; `call` is its request, parsed, if it could be."""
+    """Return the digest of a call; `call` is its request, parsed, if that was possible."""
     answer = read_answer(row)
     parts = [part for choice in answer.choices for part in choice.parts]
     used = [part.call for part in parts if part.call is not None]
@@ -219,14 +223,15 @@ def make_digest(row: Row, call: Call | None, secrets: "Secrets") -> Digest:
     calls = "\n".join(f"{each.name}({each.text})" for each in used)
     answered = "\n".join(filter(None, (answered, calls, describe_error(answer))))
     return Digest(
-        said="" if call is None else truncate(secrets.mask_text(_find_said(call)), SEARCHED),
+        said="" if call is None else truncate(secrets.mask_text(_find_question(call)), SEARCHED),
         answered=truncate(secrets.mask_text(answered), SEARCHED),
         tools=tuple(dict.fromkeys(secrets.mask_text(each.name) for each in used)),
         conversation=None if call is None or not call.messages else call.opening_fingerprint,
     )
 
 
-def _find_said(call: Call) -> str:
+def _find_question(call: Call) -> str:
+    """Return the text that a call asks its answer for: the last of its user, with a result of a tool behind it."""
     if call.prompts:
         return call.prompts[0].text
     if call.mcp is not None:

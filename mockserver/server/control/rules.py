@@ -24,7 +24,7 @@ from mockserver.engine.counters import select_counters
 from mockserver.engine.offload import on_thread
 from mockserver.rules.lint.remarks import review
 from mockserver.rules.load import Rule
-from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
+from mockserver.server.control.requests import ControlRequest, RefusedError, RuleRemarks, make_json_response
 from mockserver.server.live import Live
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.reload import reload
@@ -74,7 +74,7 @@ def read_rules_file(data: bytes, shown: str) -> EditedRulesFile:
         place = document.find_place(("rules", at))
         if place is not None:
             found[place.line] = WrittenRule(spec, _find_lines(lines, place.line, place.column))
-    return EditedRulesFile(document, lines, sha256(data).hexdigest(), found)
+    return EditedRulesFile(document, lines, sha256=sha256(data).hexdigest(), rules=found)
 
 
 def _find_lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
@@ -137,14 +137,15 @@ def join_rules(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
 
 def _find_remarks(rules: Sequence[Rule], request: ControlRequest) -> Mapping[int, list[str]]:
     """Return the remarks on rules by their ids, kept as long as the rules are the same."""
-    cache = request.cache
-    if cache.remarks is None or cache.remarks[0] is not rules:
+    known = request.cache.remarks
+    if known is None or known.rules is not rules:
         texts = dict[int, list[str]]()
         hidden = (each for each in review(rules) if each.before)
         for remark in (*hidden, *find_unreachable(rules, request.live.settings.dialect)):
             texts.setdefault(id(remark.rule), []).append(remark.text)
-        cache.remarks = rules, texts
-    return cache.remarks[1]
+        known = RuleRemarks(rules, texts)
+        request.cache.remarks = known
+    return known.texts
 
 
 def _read_files(sources: Sources) -> Mapping[str, EditedRulesFile]:
@@ -158,7 +159,7 @@ def _read_files(sources: Sources) -> Mapping[str, EditedRulesFile]:
 
 
 def _show_place(rule: Rule, files: Mapping[str, EditedRulesFile]) -> dict[str, Json]:
-    """Return where a rule is written, and its text, if the file still says the same there."""
+    """Return where a rule is written, and its text, if that has not changed in the file."""
     place = rule.place
     if place is None or not place.line:
         return {}
@@ -196,6 +197,7 @@ def read_rules(request: ControlRequest, named: int) -> AddedRules:
 
 
 def refuse_mistakes(mistakes: Sequence[Mistake], status: int = 400) -> RefusedError:
+    """Return the refusal of rules with these mistakes."""
     more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
     return RefusedError(status, f"nothing was added: {mistakes[0]}{more}", mistakes=mistakes)
 
@@ -238,7 +240,7 @@ def _list_specs(document: Document) -> Sequence[Json]:
 
 
 def _name_rules(document: Document, named: int) -> Document:
-    """Return the same with a name for each rule, by which it can be removed."""
+    """Return a document of rules with a name for each, by which it can be removed."""
     listed = _list_specs(document)
     if len(listed) > MAX_RULES:
         raise RefusedError(

@@ -199,7 +199,7 @@ class RequestParser:
         headers = drop_upgrade(self._headers)
         if asks_for_socket:
             headers.append(UPGRADE)
-        written = write_head(method, self._url, self._llhttp.get_http_version(), headers)
+        written = write_head(method, self._url, version=self._llhttp.get_http_version(), headers=headers)
         self._llhttp = HttpRequestParser(self)
         self._llhttp.feed_data(written)
         head = self._head
@@ -442,7 +442,7 @@ def drop_upgrade(headers: RawHeaders) -> list[Field]:
     return kept
 
 
-def write_head(method: bytes, target: bytes, version: str, headers: RawHeaders) -> bytes:
+def write_head(method: bytes, target: bytes, *, version: str, headers: RawHeaders) -> bytes:
     """Return the bytes of a request's head."""
     lines = [b"%b: %b\r\n" % field for field in headers]
     return b"%b %b HTTP/%b\r\n%b\r\n" % (method, target, version.encode(), b"".join(lines))

@@ -64,6 +64,7 @@ class CassetteStore:
             return {cassette.file: cassette.size for cassette in self._loaded.values()}
 
     def exists(self, name: str) -> bool:
+        """Return whether a cassette has a file; from now on, changes of the file are noticed."""
         with self._lock:
             self._know(_remove_suffix(name))
             return self._find_file(name).exists
@@ -115,6 +116,7 @@ class CassetteStore:
             return tuple(changed)
 
     def explain_missing(self, name: str, spelling: Spelling | None = None) -> str:
+        """Return the message for a cassette that is not there: a name that it may be meant for, or how to record it."""
         from mockserver.cassettes.cassette_names import describe_missing
 
         spelling = spelling or self._spelling

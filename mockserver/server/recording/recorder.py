@@ -210,6 +210,7 @@ class _Events:
         return self.end is not None and self.end.search(event) is not None
 
     def receive(self, at: float, piece: bytes) -> None:
+        """Take a piece of the stream, of any length, at its time in seconds since the request."""
         rest = self._rest
         start = 0
         looked = max(0, len(rest) - 3)
@@ -225,6 +226,7 @@ class _Events:
             self._rest = rest[start:]
 
     def finish(self) -> tuple[RecordedEvent, ...]:
+        """Return the events; the last is what came of one that has no end."""
         return (*self._events, (self._late, bytes(self._rest))) if self._rest else tuple(self._events)
 
 

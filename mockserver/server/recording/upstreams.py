@@ -44,6 +44,7 @@ class UpstreamClient(Struct, eq=False):
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def get_client(self) -> "AsyncClient":
+        """Return the client, made by a thread for the first request: it reads certificates."""
         if self._client is None:
             async with self._making:
                 if self._client is None:

@@ -24,7 +24,7 @@ from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
 from mockserver.dialects._openai_api.realtime.events import read_event
 from mockserver.dialects._openai_api.realtime.sessions import LASTS, make_session, read_output, update_session
-from mockserver.dialects._openai_api.realtime.turns import fail_events, read_error
+from mockserver.dialects._openai_api.realtime.turns import make_failed_events, read_error
 from mockserver.dialects._openai_api.responses import list_connectors, read_tool
 from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._reply import STREAM_LINES
@@ -462,7 +462,7 @@ class RealtimeSession(RecordedSession):
             name = (
                 f"resp_{self._engine.policy.seed.draw_alnum(21, 'failed response', self._name, str(self._name_item()))}"
             )
-            events = fail_events(reply, name, turn.body)
+            events = make_failed_events(reply, name, turn.body)
             response.reply = replace(
                 reply, headers=HeaderLines(STREAM_LINES), body=b"", frames=events, pieces=None, tokens=0
             )

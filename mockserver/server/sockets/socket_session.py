@@ -170,7 +170,8 @@ class SocketSession:
         if plan.outcome is None:
             plan = replace(plan, outcome=_BROKEN)
         operation = next(iter(responder.endpoint.operations.values()))
-        return PlanRenderer(responder.dialect, engine, live.settings, space.timed).render(operation, call, plan)
+        renderer = PlanRenderer(responder.dialect, engine, settings=live.settings, timed=space.timed)
+        return renderer.render(operation, call, plan)
 
     async def _refuse_handshake(self, refusal: Response | Failure) -> None:
         """Answer over HTTP in place of a WebSocket, by ASGI's extension for that."""

@@ -16,7 +16,7 @@ from openai import OpenAI
 from mockserver.dialects._forms import write_form
 from mockserver.media.sound_files import Speech, write_wav
 from tests.kit.asgi import app
-from tests.kit.processes import until
+from tests.kit.processes import wait_until_true
 from tests.kit.raw import PATIENCE, Raw
 from tests.kit.served import Served, served
 from tests.kit.upstream import plain, upstream
@@ -122,12 +122,12 @@ def test_of_a_large_recording_only_the_beginning_is_heard(
     file = (f"a.{kind}", head + LARGE + LARGE[: 8 * MB])
     assert uploader.audio.transcriptions.create(model="whisper-1", file=file).text == "A long talk"
     assert server.memory("VmHWM") < before + 2 * MARGIN
-    until(lambda: len(list_files(folder)) == kept)
+    wait_until_true(lambda: len(list_files(folder)) == kept)
 
 
 def test_a_field_may_not_be_as_large_as_a_file(server: Served, uploader: OpenAI) -> None:
     before = server.memory("VmHWM")
-    with pytest.raises(openai.BadRequestError, match="fields that are no files have more than 16,000,000 bytes"):
+    with pytest.raises(openai.BadRequestError, match="the fields other than files have more than 16,000,000 bytes"):
         uploader.files.create(file=("a.txt", b"a"), purpose="x" * len(LARGE))  # type: ignore[arg-type]
     assert server.memory("VmHWM") < before + MARGIN
 
@@ -179,14 +179,14 @@ def test_of_files_that_are_too_many_together_the_oldest_go(tmp_path: Path) -> No
         theirs = other.files.create(file=("theirs", LARGE[: 3 * MB]), purpose="user_data")
         small = client.files.create(file=("small", b"a"), purpose="user_data")
         made = [client.files.create(file=("ours", LARGE[: 4 * MB]), purpose="user_data") for _ in range(3)]
-        until(lambda: sorted(list_files(tmp_path)) == [3 * MB, 4 * MB])
+        wait_until_true(lambda: sorted(list_files(tmp_path)) == [3 * MB, 4 * MB])
         assert [each.id for each in client.files.list()] == [made[-1].id, small.id]
         assert other.files.content(theirs.id).read() == LARGE[: 3 * MB]
         with pytest.raises(openai.APIStatusError, match="stored_files allows more") as caught:
             client.files.create(file=("huge", LARGE[: 11 * MB]), purpose="user_data")
         assert caught.value.status_code == 413
         client.files.create(file=("ours", LARGE[: 9 * MB]), purpose="user_data")
-        until(lambda: list_files(tmp_path) == [9 * MB])
+        wait_until_true(lambda: list_files(tmp_path) == [9 * MB])
         assert not other.files.list().data  # nothing of ours could go any more
 
 
@@ -232,7 +232,7 @@ def test_the_file_of_a_refused_upload_is_gone_with_the_answer(uploader: OpenAI, 
     assert len(list_files(folder)) == kept
     with pytest.raises(openai.NotFoundError):
         uploader.uploads.parts.create("upload_none", data=file)
-    until(lambda: len(list_files(folder)) == kept)
+    wait_until_true(lambda: len(list_files(folder)) == kept)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_an_upload_is_recorded_with_its_body(tmp_path: Path) -> None:
         served(flags=("--upstream", f"openai={behind.base('made')}"), environ={"TMPDIR": str(tmp_path)}) as server,
         begin_upload(server, LARGE[: 2 * MB]) as early,
     ):
-        until(lambda: list_files(tmp_path))
+        wait_until_true(lambda: list_files(tmp_path))
         httpx2.put(f"{server.address}/__mockserver__/api/cassette", json=chosen).raise_for_status()
         early.send(LARGE[: 28 * MB - len(FILE) - len(END)], END)
         assert b"please send it again" in early.receive().body  # what is on disk by now cannot be forwarded
@@ -287,6 +287,6 @@ def test_an_upload_is_recorded_with_its_body(tmp_path: Path) -> None:
 def test_workers_leave_nothing(tmp_path: Path) -> None:
     with served(flags=("--workers", "2"), environ={"TMPDIR": str(tmp_path)}) as server:
         with begin_upload(server, LARGE[: 3 * MB]):
-            until(lambda: list_files(tmp_path))
+            wait_until_true(lambda: list_files(tmp_path))
             stop(server)
         assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from tests.dialects.features import FEATURES as CHAT_FEATURES
 from tests.dialects.features import rules as chat_rules
 from tests.kit.asgi import App, app
 from tests.kit.local import local
-from tests.kit.strict_messages import accumulated, check_completion, check_message, events
+from tests.kit.strict_messages import accumulate_message, check_completion, check_message, events
 
 PATH = "/anthropic/v1/messages"
 Json = Any
@@ -28,7 +28,7 @@ def test_plain_and_streamed_say_the_same(name: str) -> None:
     plain, streamed = server().ask(PATH, request(name)), server().ask(PATH, request(name, stream=True))
     assert (plain.status, streamed.status) == (200, 200), plain.body
     assert streamed.headers["content-type"] == "text/event-stream; charset=utf-8"
-    assert accumulated(streamed.body) == check_message(plain.body)
+    assert accumulate_message(streamed.body) == check_message(plain.body)
 
 
 def stop(name: str) -> tuple[Json, ...]:
@@ -218,7 +218,7 @@ def test_bookkeeping_changes_no_answer() -> None:
     cached = [{"role": "user", "content": [{"type": "text", "text": PROMPT, "cache_control": {"type": "ephemeral"}}]}]
     bare = [{"role": "user", "content": [{"type": "text", "text": PROMPT}]}]
     first = server().ask(PATH, plain).json["id"]
-    assert accumulated(server().ask(PATH, other).body)["id"] == first
+    assert accumulate_message(server().ask(PATH, other).body)["id"] == first
     assert len({server().ask(PATH, {**plain, "messages": said}).json["id"] for said in (cached, bare)}) == 1
     assert server().ask(PATH, {**plain, "stop_sequences": ["zzz"]}).json["id"] != first
 
@@ -277,7 +277,7 @@ def test_documents_are_cited(block: Json, citation: Json) -> None:
     body = request("generated", messages=[{"role": "user", "content": content}])
     plain = check_message(server().ask(PATH, body).body)
     assert plain["content"] == [{"citations": [citation], "type": "text", "text": citation["cited_text"]}]
-    assert accumulated(server().ask(PATH, {**body, "stream": True}).body) == plain
+    assert accumulate_message(server().ask(PATH, {**body, "stream": True}).body) == plain
 
 
 def test_an_answer_goes_on_from_its_beginning() -> None:
@@ -349,7 +349,7 @@ def test_what_a_rule_gives_to_chats_is_a_message(name: str) -> None:
     for more in ({}, {"max_tokens": 3}, {"stop_sequences": ["e"]}):
         body = request("text", model=name, **TOOLS, **more)
         plain, streamed = (chats().ask(PATH, {**body, "stream": stream}).body for stream in (False, True))
-        assert accumulated(streamed) == check_message(plain)
+        assert accumulate_message(streamed) == check_message(plain)
 
 
 @cache

@@ -15,7 +15,7 @@ from tests.cassettes.convert.test_rules import learned
 from tests.dialects.anthropic.features import FEATURES, PROMPT, request, rules
 from tests.kit.episodes import episode
 from tests.kit.local import local
-from tests.kit.strict_messages import accumulated
+from tests.kit.strict_messages import accumulate_message
 
 PATH = "/anthropic/v1/messages"
 Json = Any
@@ -87,7 +87,7 @@ def test_a_stream_that_breaks_off_is_incomplete() -> None:
     recorded = episode(SERVER, PATH, request("text", stream=True))
     frames = recorded.reply.frames or ()
     whole = b"".join(data for _, data in frames)
-    assert accumulated(whole)["content"]
+    assert accumulate_message(whole)["content"]
     cut = parse_response(type(recorded.reply)(200, (), frames=frames[:5]), "messages")
     assert (cut.complete, cut.error) == (False, None)
     assert make_rules([])[0] == []

@@ -10,19 +10,19 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Complaint
 from mockserver.dialects.fireworks.bodies import CHAT, COMPLETION
-from mockserver.dialects.fireworks.request import read, read_or_detail, refuse, shorten
+from mockserver.dialects.fireworks.request import read_body_object, read_with_details, refuse, shorten
 
 
 def details(body: Any, adapter: Any = COMPLETION) -> Any:
     with pytest.raises(Failure) as caught:
-        read_or_detail(adapter, body, Validation.PUBLISHED)
+        read_with_details(adapter, body, Validation.PUBLISHED)
     assert caught.value.status == 422
     return caught.value.details["detail"]
 
 
 def unread(body: bytes, media: bytes = b"application/json") -> Any:
     with pytest.raises(Failure) as caught:
-        read(HttpRequest("POST", "/completions", headers=((b"content-type", media),), body=body))
+        read_body_object(HttpRequest("POST", "/completions", headers=((b"content-type", media),), body=body))
     (detail,) = caught.value.details["detail"]
     return detail
 

@@ -150,13 +150,13 @@ def refuse(complaint: Complaint) -> Failure:
 def test_complaints(fields: dict[str, Any], complaint: Complaint) -> None:
     body = {key: value for key, value in {"name": "x", **fields}.items() if value is not ...}
     with pytest.raises(Failure) as caught:
-        read_body(MODEL, body, refuse)
+        read_body(MODEL, body, refuse=refuse)
     assert caught.value.details["complaint"] == complaint
 
 
 def test_a_complaint_of_an_unforeseen_kind_keeps_pydantics_words() -> None:
     with pytest.raises(Failure) as caught:
-        read_body(Model(shape(a={"type": "bytes"})), {"a": 1.5}, refuse)
+        read_body(Model(shape(a={"type": "bytes"})), {"a": 1.5}, refuse=refuse)
     complaint = caught.value.details["complaint"]
     assert (complaint.kind, complaint.path) == ("value", ("a",))
     assert complaint.message == "Invalid value: Input should be a valid bytes"

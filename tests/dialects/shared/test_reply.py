@@ -16,7 +16,7 @@ def test_merged() -> None:
 
 @pytest.mark.parametrize("stated", [(), (("a", "5"), ("content-length", "7"))])
 def test_header_lines_are_as_good_as_pairs(stated: Headers) -> None:
-    made = prepend_lines(make_json_reply(200, {}, "b: 2\r\n", stated), "a: x: y\r\nc: \r\n")
+    made = prepend_lines(make_json_reply(200, {}, lines="b: 2\r\n", headers=stated), "a: x: y\r\nc: \r\n")
     own = (("a", "x: y"), ("c", ""), ("content-type", "application/json"), ("content-length", "2"), ("b", "2"))
     assert made.headers == merge_headers(own, stated) == (*made.headers,)
     assert (len(made.headers), hash(made.headers)) == (5, hash((*made.headers,)))

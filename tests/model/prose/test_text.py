@@ -28,14 +28,14 @@ from mockserver.model.prose import (
     write_words,
 )
 from mockserver.model.vocabulary import read_english, read_word_lists
-from tests.kit.calls import in_options
+from tests.kit.calls import pack_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
 TEA = (Message("user", "Tell me about green tea"),)
 
 
 def call(**more: Any) -> Call:
-    return Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, **in_options(more))
+    return Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, **pack_options(more))
 
 
 def written(generator: Any, options: dict[str, Any] | None = None, seed: int = 0, **more: Any) -> str:

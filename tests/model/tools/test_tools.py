@@ -17,7 +17,7 @@ from mockserver.model.arguments import NOTHING
 from mockserver.model.conversation import unwrap
 from mockserver.model.tool_uses import list_tool_uses, make_tool_use
 from tests.kit.calls import call
-from tests.kit.loops import asked, catalogue, rounds, rows, uses
+from tests.kit.loops import catalogue, make_call_of_row, rounds, rows, uses
 
 TOOLS = catalogue()
 OFFERED = (TOOLS["get_weather"], TOOLS["book_table"], TOOLS["roll_dice"])
@@ -91,7 +91,7 @@ def test_a_bare_question_after_a_call_asks_the_same_tool_only_with_something_new
 def _called(row: Any) -> list[list[str]]:
     """The names of each answer; several values for one tool count once."""
     found = []
-    for made in rounds(asked(row, TOOLS), until=row.get("until", ""), most=6):
+    for made in rounds(make_call_of_row(row, TOOLS), until=row.get("until", ""), most=6):
         called = [each.name for each in made]
         found.append([name for at, name in enumerate(called) if at == 0 or called[at - 1] != name])
     return found

@@ -23,7 +23,7 @@ from mockserver.state.redis import member
 from mockserver.state.redis.member import Member
 from tests.kit.control import ControlledServer
 from tests.kit.local import Answered
-from tests.kit.processes import until
+from tests.kit.processes import wait_until_true
 from tests.kit.shared import RedisServer
 from tests.server.control.test_control import (
     test_a_body_is_bounded,
@@ -157,7 +157,7 @@ def test_ready_says_which_server_it_is(server: ControlledServer) -> None:
 
 def test_ready_does_not_wait_for_a_redis_that_hangs(server: ControlledServer, shared: RedisServer) -> None:
     shared.command("CLIENT", "PAUSE", "4000")
-    until(lambda: [server.get("ready")["state"] for _ in range(2)] == ["lost", "lost"])
+    wait_until_true(lambda: [server.get("ready")["state"] for _ in range(2)] == ["lost", "lost"])
     began = monotonic()
     for _ in range(2):
         server.get("ready")
@@ -216,7 +216,7 @@ def test_a_reload_holds_where_leases_have_ended(server: ControlledServer, shared
     (tmp_path / "rules.yaml").write_text("rules: [{name: mine, then: {text: a}}]")
     shared.command("ZREM", "mockserver:fleet", "0", "1")
     assert server.post("reload") == {"rules": 1, "at_next_start": []}
-    until(lambda: all(server.chat("x").source.endswith(" mine") for _ in range(2)))
+    wait_until_true(lambda: all(server.chat("x").source.endswith(" mine") for _ in range(2)))
 
 
 def test_what_a_failover_lost_starts_over(server: ControlledServer, shared: RedisServer) -> None:
@@ -244,8 +244,8 @@ def test_what_is_used_stays_and_what_nobody_uses_expires(
     for name in ("used", "idle"):
         shared.command("EXPIRE", f"mockserver:own:{name}", "2")
     server.chat("x", namespace="used")
-    until(lambda: ttl(shared, "mockserver:own:used") > 80_000)
-    until(lambda: ttl(shared, "mockserver:own:idle") < 0)
+    wait_until_true(lambda: ttl(shared, "mockserver:own:used") > 80_000)
+    wait_until_true(lambda: ttl(shared, "mockserver:own:idle") < 0)
     with sharing(tmp_path / "rules.yaml", shared) as newcomer:
         assert [alone(newcomer).chat("x", namespace=name).source for name in ("used", "idle")] == [
             "rule api mine",
@@ -317,9 +317,9 @@ def test_reads_go_on_without_a_state(tmp_path: Path, start_redis: Callable[..., 
         server = ControlledServer(InTurn(one, two), one.live)  # type: ignore[arg-type]  # asked like an App
         server.post("rules", {"name": "mine", "then": {"text": "a"}})
         numbers = [call["call"] for call in two_calls(server)]
-        until(lambda: all(fleet.member.others for fleet in (one.live.fleet, two.live.fleet)))  # type: ignore[union-attr]
+        wait_until_true(lambda: all(fleet.member.others for fleet in (one.live.fleet, two.live.fleet)))  # type: ignore[union-attr]
         redis.kill()
-        until(lambda: server.chat("x").status == server.chat("x").status == 503)
+        wait_until_true(lambda: server.chat("x").status == server.chat("x").status == 503)
         told = [server.get("calls") for _ in range(2)]
         assert {(call["call"] % 1000, *each["missing"]) for each in told for call in each["calls"]} == {(0, 1), (1, 0)}
         for _ in range(2):
@@ -349,7 +349,7 @@ def test_what_another_release_added_is_refused_until_it_is_reset(server: Control
         ("HSET", "mockserver:own:default", "rev", "2", "content", json.dumps(strange)),
     ):
         shared.command(*command)
-    until(lambda: {server.chat("x").status for _ in range(2)} == {500})
+    wait_until_true(lambda: {server.chat("x").status for _ in range(2)} == {500})
     for _ in range(2):
         refused = server.api("rules", {"name": "other", "then": {"text": "b"}})
         assert (refused.status, "cannot be read here" in refused.json["error"]) == (409, True)
@@ -365,8 +365,8 @@ def test_a_state_that_is_emptied_meanwhile_begins_anew(
     numbers = {call["call"] for call in two_calls(server)}
     with caplog.at_level(logging.WARNING, "mockserver"):
         shared.command("FLUSHALL")
-        until(lambda: sum("everything starts over" in each.message for each in caplog.records) == 2)
-    until(lambda: {server.chat("x").status for _ in range(4)} == {200})
+        wait_until_true(lambda: sum("everything starts over" in each.message for each in caplog.records) == 2)
+    wait_until_true(lambda: {server.chat("x").status for _ in range(4)} == {200})
     server.post("rules", {"name": "mine", "then": {"text": "a"}})
     assert [server.chat("x").source for _ in range(2)] == ["rule api mine"] * 2
     later = [call["call"] for call in server.calls("?compact=true")]
@@ -404,12 +404,14 @@ def test_servers_with_other_files_are_named(
         assert same[0]["digest"] == same[1]["digest"]
         assert "differ" not in {**same[0], **same[1]}
         three = stack.enter_context(sharing(tmp_path / "c.yaml", shared))
-        until(lambda: [alone(each).get("ready").get("differ") for each in (one, two, three)] == [[2], [2], [0, 1]])
+        wait_until_true(
+            lambda: [alone(each).get("ready").get("differ") for each in (one, two, three)] == [[2], [2], [0, 1]]
+        )
         assert alone(three).get("ready")["digest"] != same[0]["digest"]
-        until(lambda: len(caplog.records) == 4)
+        wait_until_true(lambda: len(caplog.records) == 4)
         (tmp_path / "c.yaml").write_text((tmp_path / "a.yaml").read_text())
         alone(one).post("reload")
-        until(lambda: not any("differ" in alone(each).get("ready") for each in (one, two, three)))
+        wait_until_true(lambda: not any("differ" in alone(each).get("ready") for each in (one, two, three)))
     assert {each.message for each in caplog.records} == {
         f"server {slot} has other rules or settings, or runs another release: answers may differ" for slot in range(3)
     }

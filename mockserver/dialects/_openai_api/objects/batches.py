@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -81,11 +82,9 @@ class Batches(Resource):
         new = super().read(http, validation)
         endpoint = new.fields.get("endpoint")
         if validation is not Validation.OFF and self._find_operation(endpoint) is None:
-            raise refuse(Complaint("value", ("endpoint",), got=endpoint, expected=self._list_endpoints()))
+            endpoints = tuple([f"/v1{each.path}" for each in self.api.operations])
+            raise refuse(Complaint("value", ("endpoint",), got=endpoint, expected=endpoints))
         return new
-
-    def _list_endpoints(self) -> tuple[str, ...]:
-        return tuple([f"/v1{each.path}" for each in self.api.operations])
 
     def _find_operation(self, endpoint: Json) -> Operation | None:
         path = _drop_version(endpoint)
@@ -103,8 +102,8 @@ class Batches(Resource):
             "input_file_id": fields.get("input_file_id", ""),
             "completion_window": fields.get("completion_window", "24h"),
             "status": "failed" if mistakes else "completed",
-            "output_file_id": await self._write_file("output", answered, new, objects),
-            "error_file_id": await self._write_file("error", refused, new, objects),
+            "output_file_id": await self._write_file("output", answered, new=new, objects=objects),
+            "error_file_id": await self._write_file("error", refused, new=new, objects=objects),
             "request_counts": dict(zip(_COUNTS, (len(lines), len(answered), len(refused)), strict=True)),
             "usage": _add_usage(answered),
             "metadata": fields.get("metadata"),
@@ -133,15 +132,15 @@ class Batches(Resource):
             shown["request_counts"] = {"total": total, "completed": 0, "failed": 0}
         return shown
 
-    async def _answer_lines(self, new: New, objects: Objects) -> tuple[Sequence[Line], Sequence[Body]]:
-        """Answer each line of the input file; if the file has mistakes, return these instead."""
+    async def _answer_lines(self, new: New, objects: Objects) -> "_Answered":
+        """Answer each line of the input file, unless the file has mistakes."""
         if "input_file_id" not in new.fields:  # an invented batch
-            return (), ()
+            return _Answered()
         file = await Files(self.api).find(objects, new.fields["input_file_id"])
         requests = await objects.on_thread(read_rows, file.data, MAX_LINES + 1)
         mistakes = await objects.on_thread(find_mistakes, requests, new.fields["endpoint"])
         if mistakes:
-            return (), mistakes
+            return _Answered(mistakes=mistakes)
         lines = list[Line]()
         for row in requests:
             done = await self._read_line(row, new).answer(self.api.fail, objects)
@@ -157,7 +156,7 @@ class Batches(Resource):
                 )
             )
             await asyncio.sleep(0)  # let other requests run
-        return lines, ()
+        return _Answered(lines)
 
     def _read_line(self, row: FileRow, new: New) -> BatchPart:
         """Return a line as a request of its own."""
@@ -174,7 +173,7 @@ class Batches(Resource):
             validation=new.validation,
         )
 
-    async def _write_file(self, what: str, lines: Sequence[Line], new: New, objects: Objects) -> str | None:
+    async def _write_file(self, what: str, lines: Sequence[Line], *, new: New, objects: Objects) -> str | None:
         """Keep the file with these lines and return its id; None if it would be empty."""
         if not lines:
             return None
@@ -191,6 +190,13 @@ class Batches(Resource):
         if before is now and not objects.invents:
             raise Failure("conflict", message=f"Cannot cancel a batch with status '{kept.status}'.")
         return ObjectView(self.show(replace(now, ahead=("cancelling",)) if now.status == "cancelled" else now))
+
+
+class _Answered(NamedTuple):
+    """The lines of an input file, answered, or the mistakes in it for which none was."""
+
+    lines: Sequence[Line] = ()
+    mistakes: Sequence[Body] = ()
 
 
 def find_mistakes(rows: Sequence[FileRow], endpoint: str) -> Sequence[Body]:

@@ -74,7 +74,8 @@ class ConversationItems(Resource):
         made = list[KeptObject]()
         for number, item in enumerate(items):
             stated = item.get("id")
-            name = stated if isinstance(stated, str) and stated else _draw_item_id(item, number, objects)
+            ids = IdShape(f"{find_item_prefix(find_item_type(item))}_", 48, "hex")
+            name = stated if isinstance(stated, str) and stated else objects.draw_id(ids, f"item {number}")
             made.append(await self.create(New(id=name, fields=item, owner=conversation), objects))
         return made
 
@@ -109,10 +110,6 @@ def _list_items(items: Sequence[Body], *, more: bool) -> Body:
     """Return a list of items, whose ids are texts even if it is empty."""
     first, last = (items[0]["id"], items[-1]["id"]) if items else ("", "")
     return {"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": more}
-
-
-def _draw_item_id(item: Body, number: int, objects: Objects) -> str:
-    return objects.draw_id(IdShape(f"{find_item_prefix(find_item_type(item))}_", 48, "hex"), f"item {number}")
 
 
 def _check_items(new: New, validation: Validation) -> None:

@@ -3,7 +3,7 @@
 No grader runs: every item passes. Output items are not kept, as they follow from the run.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -53,7 +53,7 @@ class Evals(Resource):
             "data_source_config": {
                 "type": config.get("type", "custom"),
                 "schema": schema,
-                **dict(_keep_metadata(config)),
+                **_show_metadata(config),
             },
             "testing_criteria": [_show_criterion(each) for each in new.fields.get("testing_criteria") or ()],
             "name": new.fields.get("name") or "eval",
@@ -145,17 +145,17 @@ class EvalRuns(Resource):
         made = next((item for item in await self._make_items(call, objects) if item["id"] == name), None)
         if made is None and not objects.invents:
             raise Failure("not_found", message=f"Output item with id '{clip(name)}' not found.")
-        return ObjectView(made or make_output_item(run, name, {"input": "Hello!"}, 0))
+        return ObjectView(made or make_output_item(run, name, row={"input": "Hello!"}, number=0))
 
     async def _make_items(self, call: Call, objects: Objects) -> list[Body]:
         run = await self.find_asked(call, objects)
         rows = await self._list_rows(run.body["data_source"], objects) if run.status == "completed" else []
         named = [(f"outputitem_{compute_fingerprint(run.id, number)}", row) for number, row in enumerate(rows)]
-        return [make_output_item(run, name, row, number) for number, (name, row) in enumerate(named)]
+        return [make_output_item(run, name, row=row, number=number) for number, (name, row) in enumerate(named)]
 
 
-def make_output_item(run: KeptObject, name: str, row: Body, number: int) -> Body:
-    """Return what a run made of one row of its data."""
+def make_output_item(run: KeptObject, name: str, *, row: Body, number: int) -> Body:
+    """Return the output item of a run for one row of its data, by the number of the row from 0."""
     passed = run.body["per_testing_criteria_results"]
     return {
         "object": "eval.run.output_item",
@@ -184,17 +184,16 @@ def make_output_item(run: KeptObject, name: str, row: Body, number: int) -> Body
     }
 
 
-def _keep_metadata(config: Body) -> Iterator[tuple[str, Json]]:
-    if config.get("metadata"):
-        yield "metadata", config["metadata"]
+def _show_metadata(config: Body) -> Body:
+    return {"metadata": config["metadata"]} if config.get("metadata") else {}
 
 
 def _show_criterion(criterion: Body) -> Body:
-    """Return a criterion as the API shows it: who says its messages is one of the known roles."""
-    said = criterion.get("input")
-    if not isinstance(said, list):
+    """Return a criterion as the API shows it: its messages have one of the known roles."""
+    messages = criterion.get("input")
+    if not isinstance(messages, list):
         return criterion
-    return {**criterion, "input": [_show_message(each) if isinstance(each, dict) else each for each in said]}
+    return {**criterion, "input": [_show_message(each) if isinstance(each, dict) else each for each in messages]}
 
 
 def _show_message(message: Body) -> Body:

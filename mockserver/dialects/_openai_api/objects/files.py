@@ -44,7 +44,7 @@ class Files(Resource):
             raise refuse(Complaint("missing", ("file",)))
         if "purpose" not in body and validation is not Validation.OFF:
             raise Failure("bad_parameter", message="'purpose' is a required property")
-        _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse, validation)
+        _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse=refuse, validation=validation)
         new = New(fields=parsed, data=files[0].content, file_name=files[0].file_name or "upload")
         purpose = new.fields["purpose"]
         if purpose not in PURPOSES and validation is not Validation.OFF:
@@ -83,7 +83,7 @@ class FileRow(Struct, frozen=True):
 
 
 def read_rows(data: Data, most: int) -> list[FileRow]:
-    """Return at most so many lines of JSON; those that are empty are left out."""
+    """Return the lines of JSON in a file, `most` at most, without those that are empty."""
     rows = list[FileRow]()
     for number, line in enumerate(list_lines(data), 1):
         if not line.strip():
@@ -98,7 +98,7 @@ def read_rows(data: Data, most: int) -> list[FileRow]:
 
 
 def find_expiry(fields: Mapping[str, Json], created: int, *, usual: int | None = None) -> int | None:
-    """Return when what was created then expires, by `expires_after`; None: never."""
+    """Return the Unix time at which an object that was created then expires; None if it never does."""
     stated = fields.get("expires_after")
     seconds = stated.get("seconds", usual) if isinstance(stated, dict) else usual
     return created + seconds if isinstance(seconds, int) else None

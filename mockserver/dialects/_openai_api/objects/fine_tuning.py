@@ -6,7 +6,7 @@ Events and checkpoints are not kept: they follow from the job.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,7 +20,7 @@ from mockserver.dialects._fields import Model, Object, integer, list_of, literal
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve, show_page
-from mockserver.dialects._openai_api.stored import list_body
+from mockserver.dialects._openai_api.stored import make_list_body
 from mockserver.dialects._parse import Body, clip
 from mockserver.kinds.kept import CHECKPOINT_PERMISSIONS, FINE_TUNING_JOBS
 from mockserver.kinds.objects import Objects
@@ -128,7 +128,7 @@ class FineTuningJobs(Resource):
 
     async def _write_results(self, new: New, objects: Objects) -> str:
         """Keep the file with the losses of a job's steps and return its id."""
-        rows = [f"{step},{loss},{accuracy},," for step, loss, accuracy in _list_losses()]
+        rows = [f"{step.number},{step.loss},{step.accuracy},," for step in _list_steps()]
         file = New(
             id=objects.draw_id(Files.ids, "step metrics"),
             fields={"purpose": "fine-tune-results"},
@@ -199,7 +199,7 @@ class CheckpointPermissions(Resource):
         for number, project in enumerate(new.fields["project_ids"]):
             name = objects.draw_id(self.ids, f"permission {number}")
             made.append(await self.create(New(id=name, fields={"project_id": project}, owner=new.owner), objects))
-        return ObjectView(list_body([kept.body for kept in made], more=False))
+        return ObjectView(make_list_body([kept.body for kept in made], more=False))
 
 
 _RUN = Model(shape(grader=Object, model_sample=optional(str), item=optional(Object)))
@@ -235,7 +235,7 @@ class Graders(Resource):
 
 
 def find_mistake(data: Data, *, few: bool) -> str | None:
-    """Return what is wrong with the examples of a training file; `few`: too few of them are a mistake."""
+    """Return what is wrong with the examples of a training file. If `few`, it is a mistake to have too few of them."""
     count = sum(1 for _ in islice(_list_examples(data), FEWEST_EXAMPLES))
     if not count or (few and count < FEWEST_EXAMPLES):
         return f"Training file has {count} example(s), but must have at least {FEWEST_EXAMPLES} examples"
@@ -258,7 +258,7 @@ def _list_examples(data: Data) -> Iterator[bytes]:
 
 
 def list_events(job: KeptObject) -> Iterator[Body]:
-    """Yield what has happened to a job by now, the oldest first."""
+    """Yield the events of a job in its present status, the oldest first."""
     status = job.status
     error = job.body["error"]
     shown: list[tuple[str, str, Body]] = [
@@ -275,9 +275,9 @@ def list_events(job: KeptObject) -> Iterator[Body]:
             shown.append(("message", "Fine-tuning job started", {}))
         if status == "succeeded":
             total = _EPOCHS * _STEPS_OF_EPOCH
-            for step, loss, accuracy in _list_losses():
-                told = {"step": step, "train_loss": loss, "train_mean_token_accuracy": accuracy, "total_steps": total}
-                shown.append(("metrics", f"Step {step}/{total}: training loss={loss}", told))
+            for step in _list_steps():
+                message = f"Step {step.number}/{total}: training loss={step.loss}"
+                shown.append(("metrics", message, {**step.show(), "total_steps": total}))
             shown.append(("message", "New fine-tuned model created", {}))
             shown.append(("message", "The job has successfully completed", {}))
     for number, (kind, message, data) in enumerate(shown):
@@ -294,22 +294,31 @@ def list_events(job: KeptObject) -> Iterator[Body]:
 
 def list_checkpoints(job: KeptObject) -> Iterator[Body]:
     """Yield the checkpoints of a job, one after each epoch, the oldest first."""
-    for step, loss, accuracy in islice(_list_losses(), _STEPS_OF_EPOCH - 1, None, _STEPS_OF_EPOCH):
+    for step in islice(_list_steps(), _STEPS_OF_EPOCH - 1, None, _STEPS_OF_EPOCH):
         yield {
             "object": "fine_tuning.job.checkpoint",
-            "id": f"ftckpt_{compute_fingerprint(job.id, 'checkpoint', step)[:24]}",
+            "id": f"ftckpt_{compute_fingerprint(job.id, 'checkpoint', step.number)[:24]}",
             "created_at": job.body["created_at"],
-            "fine_tuned_model_checkpoint": f"{job.body['fine_tuned_model']}:ckpt-step-{step}",
+            "fine_tuned_model_checkpoint": f"{job.body['fine_tuned_model']}:ckpt-step-{step.number}",
             "fine_tuning_job_id": job.id,
-            "metrics": {"step": step, "train_loss": loss, "train_mean_token_accuracy": accuracy},
-            "step_number": step,
+            "metrics": step.show(),
+            "step_number": step.number,
         }
 
 
-def _list_losses() -> Iterator[tuple[int, float, float]]:
-    """Yield each step with its loss, which falls, and its accuracy."""
-    for step in range(1, _EPOCHS * _STEPS_OF_EPOCH + 1):
-        yield step, round(2 / (1 + step / 5), 4), round(1 - 0.5 / (1 + step / 5), 4)
+class _Step(NamedTuple):
+    number: int
+    loss: float
+    accuracy: float
+
+    def show(self) -> Body:
+        return {"step": self.number, "train_loss": self.loss, "train_mean_token_accuracy": self.accuracy}
+
+
+def _list_steps() -> Iterator[_Step]:
+    """Yield the steps of a job, with a loss that falls and an accuracy that rises."""
+    for number in range(1, _EPOCHS * _STEPS_OF_EPOCH + 1):
+        yield _Step(number, loss=round(2 / (1 + number / 5), 4), accuracy=round(1 - 0.5 / (1 + number / 5), 4))
 
 
 def _show_method(method: Body, hyperparameters: Body) -> Body:

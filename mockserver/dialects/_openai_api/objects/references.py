@@ -80,7 +80,7 @@ class KeptReferences(Struct, frozen=True):
             if type(part) is Item and part.kind == _CODE_CALL:
                 await self._keep_container(str(part.body.get("container_id")), objects)
         if self.conversation is not None and answer.broken is None:
-            await self._append(self.conversation, call, answer, objects)
+            await self._append(self.conversation, call=call, answer=answer, objects=objects)
         return answer
 
     async def _keep_container(self, name: str, objects: Objects) -> None:
@@ -92,25 +92,25 @@ class KeptReferences(Struct, frozen=True):
         fields = {key: value for key, value in stated.items() if key in Containers.fields.fields}
         await Containers(self.api).create(New(id=name, fields={**fields, "name": "auto"}), objects)
 
-    async def _append(self, conversation: str, call: Call, answer: Answer, objects: Objects) -> None:
-        """Add what was said to a conversation, unless nobody made it."""
+    async def _append(self, conversation: str, *, call: Call, answer: Answer, objects: Objects) -> None:
+        """Add the items of a call and its answer to a conversation, unless nobody made it."""
         items = ConversationItems(self.api)
         if not await items.is_parent_kept(conversation, objects):
             return
         given: Json = call.raw.get("input") or ()
-        asked = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-        said = list_output_items(answer, RESPONSE_LAYOUT, make_response_options(call, RESPONSE_LAYOUT))
-        new = [item for item in asked if find_item_type(item) != "item_reference"]
-        await items.append([*new, *[item.body for item in said]], conversation, objects)
+        sent = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        output = list_output_items(answer, RESPONSE_LAYOUT, make_response_options(call, RESPONSE_LAYOUT))
+        new = [item for item in sent if find_item_type(item) != "item_reference"]
+        await items.append([*new, *[item.body for item in output]], conversation, objects)
 
     async def _quote_files(self, call: Call, answer: Answer, objects: Objects) -> Answer:
-        """Return a generated answer with a sentence of the files, and its source, if they have what the user asks."""
+        """Return a generated answer with a sentence of the files and its source, if one fits the user's question."""
         first, *others = answer.choices
-        said = [part for part in first.parts if type(part) is Text]
+        texts = [part for part in first.parts if type(part) is Text]
         rest = [part for part in first.parts if type(part) is not Text]
         has_searched = any(type(part) is Item and part.kind == _FILE_SEARCH_CALL for part in rest)
         is_free = call.tool_choice.mode == "auto" or has_searched
-        if len(said) != 1 or said[0].is_json or first.finish != "stop" or first.logprobs is not None or not is_free:
+        if len(texts) != 1 or texts[0].is_json or first.finish != "stop" or first.logprobs is not None or not is_free:
             return answer
         query = " ".join(call.last_user.split())[:_LONGEST_QUERY]
         found = await self._find({"queries": [query]}, objects)
@@ -134,7 +134,7 @@ class KeptReferences(Struct, frozen=True):
         )
 
     async def _search(self, parts: Sequence[Part], objects: Objects) -> tuple[Part, ...]:
-        """Return the parts of an answer, where searches without results have found something that texts cite."""
+        """Return the parts of an answer, with results for its searches without any, which the next text cites."""
         made = list[Part]()
         cited = list[Found]()
         for part in parts:

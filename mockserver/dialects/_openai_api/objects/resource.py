@@ -22,7 +22,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, shape
-from mockserver.dialects._openai_api.stored import ORDERS, list_body
+from mockserver.dialects._openai_api.stored import ORDERS, make_list_body
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -92,8 +92,8 @@ class Resource:
     """Objects of one kind. Subclasses state what is special, `make` a body of a request's fields, and `serve` more.
 
     The kind names the operations, and tells which of the usual ones there are; the dialect may lack some (`lacks`).
-    `path` is that of the list, with the id of the `parent`, if objects belong to another one. `type` is what a body has
-    in `object`, and `deleted` the same after a deletion. `unknown` is the message about an id that nobody made.
+    `path` is that of the list, with the id of the `parent`, if objects belong to another one. `type` is the `object` of
+    a body, and `deleted` that of the answer to a deletion. `unknown` is the message about an id that nobody made.
     `statuses` are those that an object has before its last one, one after each retrieval, unless a rule states others;
     `events` are what webhooks tell of an object with such a last one. `words` are the values that parameters of the
     list can have, and `filters` the fields that its parameters select by.
@@ -133,7 +133,7 @@ class Resource:
         return {**kept.body, "status": kept.status} if kept.status else kept.body
 
     async def view(self, kept: KeptObject, objects: Objects) -> Body:
-        """Return the same, with what other objects say of it."""
+        """Return the body of an object like `show`, with the fields that follow from other objects."""
         return self.show(kept)
 
     async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
@@ -145,7 +145,7 @@ class Resource:
         return {"id": kept.id, "object": self.deleted, "deleted": True}
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
-        """Return what a request makes an object of. Raises Failure."""
+        """Return the object that a request makes, with its fields or file. Raises Failure."""
         return New(fields=read_fields(self.find_model(), http, validation))
 
     def find_model(self) -> Model:
@@ -199,11 +199,11 @@ class Resource:
         def parse(http: HttpRequest, validation: Validation) -> Call:
             check_path(http, validation)
             body = {} if model is None else read_fields(model, http, validation)
-            return self.make_call(operation, http, body, work)
+            return self.make_call(operation, http, body=body, work=work)
 
         return parse
 
-    def make_call(self, operation: str, http: HttpRequest, body: Body, work: Work) -> Call:
+    def make_call(self, operation: str, http: HttpRequest, *, body: Body, work: Work) -> Call:
         """Return the call of a request that `work` answers."""
         params = read_ids(http)
         return Call(
@@ -230,7 +230,7 @@ class Resource:
         """Return the reply: JSON, or the bytes of a file."""
         lines = self.api.lines(call.http, call)
         if outcome.data is None:
-            return make_json_reply(outcome.status, outcome.body, lines, outcome.headers)
+            return make_json_reply(outcome.status, outcome.body, lines=lines, headers=outcome.headers)
         return replace(make_file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
@@ -238,12 +238,12 @@ class Resource:
         new = self.read(http, validation)
         new = replace(new, owner=find_owner(http), http=http, validation=validation)
         body = {**new.fields, **({"file": digest_file(new)} if new.data or new.file_name else {})}
-        return self.make_call(self.kind.made_by, http, body, partial(self._create, new))
+        return self.make_call(self.kind.made_by, http, body=body, work=partial(self._create, new))
 
     def _parse_list(self, http: HttpRequest, validation: Validation) -> Call:
         check_path(http, validation)
         self.check_query(http, validation)
-        return self.make_call(self.kind.listed_by or "", http, {}, self._list)
+        return self.make_call(self.kind.listed_by or "", http, body={}, work=self._list)
 
     # What they do.
 
@@ -328,8 +328,10 @@ class Resource:
     async def make_page(self, kept: Sequence[KeptObject], query: Mapping[str, str], objects: Objects) -> Body:
         """Return the page of a list that a query asks for. Raises Failure."""
         listed = [each for each in kept if self.is_listed(each, query)]
-        entries, more = turn_to_page(listed, query, objects, lambda each: each.body["id"], usual=self.page_size)
-        return list_body([await self.view(each, objects) for each in entries], more=more)
+        entries, more = turn_to_page(
+            listed, query, objects=objects, find_id=lambda each: each.body["id"], usual=self.page_size
+        )
+        return make_list_body([await self.view(each, objects) for each in entries], more=more)
 
     async def _update(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
@@ -357,21 +359,21 @@ ResourceClass = type[Resource]
 
 
 def read_fields(model: Model, http: HttpRequest, validation: Validation) -> Body:
-    """Return the fields of a JSON body, of which an empty one has none. Raises Failure."""
+    """Return the fields of a JSON body; an empty body has none. Raises Failure."""
     body = read_object(http) if http.body.strip() else {}
-    parsed: Body = read_body(model, body, refuse, validation).parsed
+    parsed: Body = read_body(model, body, refuse=refuse, validation=validation).parsed
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     return parsed
 
 
 def find_owner(http: HttpRequest) -> str:
-    """Return the ids of what the objects at a path belong to, the outermost first: `eval_1/evalrun_2`."""
+    """Return the ids of the objects to which those at a path belong, the outermost first: `eval_1/evalrun_2`."""
     return "/".join([value for _, value in takewhile(lambda each: each[0] != "id", read_ids(http).items())])
 
 
 def read_ids(http: HttpRequest) -> Mapping[str, str]:
-    """Return the ids in a path by their names; the name of a namespace, which may stand before it, is none."""
+    """Return the ids in a path by their names, without the name of a namespace, which may stand before them."""
     return {name: value for name, value in http.path_params.items() if name != "namespace"}
 
 
@@ -381,30 +383,30 @@ Entry = TypeVar("Entry")
 def turn_to_page(
     entries: Sequence[Entry],
     query: Mapping[str, str],
-    objects: Objects,
-    name: Callable[[Entry], str],
     *,
+    objects: Objects,
+    find_id: Callable[[Entry], str],
     usual: int,
 ) -> tuple[Sequence[Entry], bool]:
-    """Return the entries of the page that a query asks for, and whether others follow.
+    """Return the entries of the page that a query asks for (`usual` many if it does not say), and whether more follow.
 
     Raises Failure for an unknown cursor, unless unknown ids are taken for known ones.
     """
     page = read_page(query, usual=usual)
     for which, cursor in (("after", page.after), ("before", page.before)):
-        if cursor is not None and not objects.invents and cursor not in map(name, entries):
+        if cursor is not None and not objects.invents and cursor not in map(find_id, entries):
             raise Failure("bad_parameter", message=f"Invalid '{which}': there is no '{clip(cursor)}'.", param=which)
-    return page.select(entries, name)
+    return page.select(entries, find_id)
 
 
 def show_page(bodies: Sequence[Body], call: Call, objects: Objects, *, usual: int) -> ObjectView:
-    """Return the page that a call asks for of what is not kept. Raises Failure."""
-    page, more = turn_to_page(bodies, call.http.query, objects, lambda body: body["id"], usual=usual)
-    return ObjectView(list_body(page, more=more))
+    """Return the page that a call asks for of bodies that are not kept. Raises Failure."""
+    page, more = turn_to_page(bodies, call.http.query, objects=objects, find_id=lambda body: body["id"], usual=usual)
+    return ObjectView(make_list_body(page, more=more))
 
 
 def check_path(http: HttpRequest, validation: Validation) -> None:
-    """Raise Failure for an id in a path that the live API takes for none."""
+    """Raise Failure for an id in a path with characters that the live API does not accept."""
     for name, value in read_ids(http).items() if validation is Validation.LIVE else ():
         if not _ID.fullmatch(value):
             message = (
@@ -415,20 +417,20 @@ def check_path(http: HttpRequest, validation: Validation) -> None:
 
 
 def check_limit(http: HttpRequest, most: int) -> None:
-    """Raise Failure for a page that is larger than the live API's largest."""
+    """Raise Failure for a page that is larger than this, the live API's largest."""
     stated = http.query.get("limit", "")
     if stated.isdecimal() and int(stated[:9]) > most:
         raise refuse(Complaint("above", ("limit",), got=int(stated[:9]), bound=most))
 
 
 def read_page(query: Mapping[str, str], *, usual: int) -> Page:
-    """Return the page that a query asks for; what makes no sense in it counts as not stated."""
+    """Return the page that a query asks for; values in it that make no sense are ignored."""
     stated = query.get("limit", "")
     limit = min(int(stated), MAX_PAGE_SIZE) if stated.isdecimal() and len(stated) < 9 else usual
     backwards = not query.get("order", "desc").startswith("asc")
-    return Page(query.get("after"), limit or usual, backwards, query.get("before"))
+    return Page(after=query.get("after"), limit=limit or usual, backwards=backwards, before=query.get("before"))
 
 
 def digest_file(new: New) -> Body:
-    """Return what tells one uploaded file from another."""
+    """Return the name and the hash of an uploaded file, which tell it from others."""
     return {"filename": new.file_name, "sha256": hash_data(new.data)}

@@ -35,7 +35,7 @@ _READABLE = re.compile(rb"[\t\n\r -~]{4,}")
 MAX_READ = 1_000_000  # bytes of a file
 
 
-class Source(Struct, frozen=True):
+class Source(Struct, frozen=True, kw_only=True):
     """A file as searches see it."""
 
     file_id: str
@@ -51,22 +51,31 @@ class Source(Struct, frozen=True):
         size = _read_number(sizes.get("max_chunk_size_tokens"), usual=800, least=100, most=4096)
         overlap = _read_number(sizes.get("chunk_overlap_tokens"), usual=400, least=0, most=size // 2)
         key = (self.text, size, overlap)
-        return _OPENED.get(key) or _OPENED.keep(key, *await split_chunks(self.text, size=size, overlap=overlap))
+        found = _OPENED.get(key)
+        if found is None:
+            found = await split_chunks(self.text, size=size, overlap=overlap)
+            _OPENED.keep(key, found, found.memory)
+        return found
 
 
 class Chunks(Struct, frozen=True):
     """The parts of a text, and for each word the numbers of those that have it."""
 
     text: str
-    spans: Sequence[tuple[int, int]]
+    spans: Sequence[slice]
     places: Mapping[str, Sequence[int]]
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes they take."""
+        return len(self.text) + 200 * len(self.spans) + sum([_WORD_SIZE + 2 * len(at) for at in self.places.values()])
 
     def read(self, number: int) -> str:
         """Return the text of one part."""
-        return self.text[slice(*self.spans[number])]
+        return self.text[self.spans[number]]
 
     def score(self, queries: Sequence[frozenset[str]]) -> list[float]:
-        """Return the share of a query's words that each part has: that of the query of which it has most."""
+        """Return a score for each part: the largest share of a query's words that the part has."""
         scores = [0.0] * len(self.spans)
         for query in queries:
             shared = Counter(number for word in query for number in self.places.get(word, ()))
@@ -75,21 +84,20 @@ class Chunks(Struct, frozen=True):
         return scores
 
 
-async def split_chunks(text: str, *, size: int, overlap: int) -> tuple[Chunks, int]:
-    """Return the parts of a text, of so many tokens each, and about how many bytes they take."""
+async def split_chunks(text: str, *, size: int, overlap: int) -> Chunks:
+    """Return the parts of a text, of `size` tokens each, of which it shares `overlap` with the part before it."""
     tokens = APPROX.split(text)
     starts = range(0, max(1, len(tokens) - overlap), max(1, size - overlap))
     ends = [0, *accumulate(map(len, tokens))]
-    spans = list[tuple[int, int]]()
+    spans = list[slice]()
     places: dict[str, array[int]] = {}
     for number, start in enumerate(starts[:MAX_CHUNKS]):
         if number % _TURN == 0:
             await asyncio.sleep(0)  # let other requests run
-        spans.append((ends[start], ends[min(start + size, len(tokens))]))
-        for word in _list_words(text[slice(*spans[-1])]):
+        spans.append(slice(ends[start], ends[min(start + size, len(tokens))]))
+        for word in _list_words(text[spans[-1]]):
             places.setdefault(word, array("H")).append(number)
-    taken = sum([_WORD_SIZE + 2 * len(found) for found in places.values()])
-    return Chunks(text, spans, places), len(text) + 200 * len(spans) + taken
+    return Chunks(text, spans, places)
 
 
 class Found(Struct, frozen=True):
@@ -131,7 +139,8 @@ async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
         return ()
     begun = [query[:_MAX_ASKED] for query in asked["queries"][:MAX_QUERIES]]
     queries = [words for query in begun if (words := _list_words(query))]
-    least = _read_share(ranking.get("score_threshold")) if isinstance(ranking, Mapping) else 0.0
+    threshold = ranking.get("score_threshold") if isinstance(ranking, Mapping) else None
+    least = threshold if isinstance(threshold, int | float) else 0.0
     chunks = await source.open()
     scores = chunks.score(queries)
     best = nlargest(MAX_RESULTS, range(len(scores)), key=lambda number: (scores[number], -number))
@@ -139,7 +148,10 @@ async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
 
 
 def find_sentence(text: str, query: str) -> str:
-    """Return the sentence of a text that shares most words with a query; of several the first that is no heading."""
+    """Return the sentence of a text that shares most words with a query, if several do, the first that has an end.
+
+    It is cut if it is long, and empty if the text is.
+    """
     wanted = _list_words(query)
     sentences = [" ".join(found[0].split()).lstrip("#>*- ") for found in _SENTENCE.finditer(text)]
 
@@ -156,7 +168,7 @@ def select_best(found: Sequence[Found], asked: Body) -> Sequence[Found]:
 
 
 def read_text(data: bytes, name: str) -> str:
-    """Return the text of a file: what can be read of it, after its name if it is no plain text."""
+    """Return the text of a file; of one that is not plain text, its name and the readable parts."""
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
         if data.startswith(mark) and not data.startswith(b"%PDF"):
             try:
@@ -211,10 +223,6 @@ _COMPARISONS: Mapping[str, Callable[[Json, Json], bool]] = {
 
 def _list_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
-
-
-def _read_share(stated: Json) -> float:
-    return stated if isinstance(stated, int | float) else 0.0
 
 
 def _read_number(stated: Json, *, usual: int, least: int, most: int) -> int:

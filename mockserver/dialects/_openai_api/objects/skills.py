@@ -88,7 +88,7 @@ class SkillVersions(Resource):
 
 
 def read_skill(http: HttpRequest, validation: Validation) -> New:
-    """Return what a form makes a skill of: its files as a zip archive, and what its SKILL.md says of it."""
+    """Return the skill that a form makes: its files as a zip archive, with the name and description in its SKILL.md."""
     if "multipart/" not in (http.find_header("content-type") or "").lower() and validation is not Validation.LIVE:
         return New(data=zip_files(()))  # the clients let files be left out
     form = parse_form(http)
@@ -136,7 +136,7 @@ def read_front_matter(text: str) -> Body:
 
 
 def zip_files(files: Sequence[Part]) -> bytes:
-    """Return files as a zip archive, the same bytes for the same files."""
+    """Return files as a zip archive, whose bytes follow from theirs."""
     from zipfile import ZipFile, ZipInfo
 
     written = io.BytesIO()

@@ -85,7 +85,7 @@ class VectorStores(Resource):
         files = VectorStoreFiles(self.api)
         shared = {key: value for key, value in new.fields.items() if key == "chunking_strategy"}
         for name in new.fields.get("file_ids") or ():
-            await files.attach({"file_id": name, **shared}, new.id, objects)
+            await files.attach({"file_id": name, **shared}, new.id, objects=objects)
         return {
             "name": new.fields.get("name") or "",
             "description": new.fields.get("description"),
@@ -117,7 +117,7 @@ class VectorStores(Resource):
         }
 
     async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
-        """A store goes on when its files do."""
+        """Move the files of a store one status further; its own follows from theirs."""
         for file in await VectorStoreFiles(self.api).list_all(kept.id, objects):
             await VectorStoreFiles(self.api).advance(file, objects)
         return kept
@@ -167,8 +167,8 @@ class VectorStoreFiles(Resource):
         file = await Files(self.api).find(objects, new.fields["file_id"])
         return await super().create(replace(new, id=file.id), objects, statuses)
 
-    async def attach(self, fields: Body, store: str, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
-        """Attach a file like `create`; an unknown one fails in the store."""
+    async def attach(self, fields: Body, store: str, *, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
+        """Attach a file to a store, with these fields of a request; an unknown one is in it with the status failed."""
         try:
             return await self.create(New(fields=fields, owner=store), objects, statuses)
         except Failure:
@@ -202,11 +202,18 @@ class VectorStoreFiles(Resource):
     async def read_source(self, kept: KeptObject, objects: Objects) -> Source:
         """Return a file of a store as searches read it."""
         file = await objects.find(Files.kind.made_by, kept.id)
-        if file is None or file.gone:
-            return Source(kept.id, "", "", kept.body["attributes"], kept.body["chunking_strategy"])
-        name = str(file.body["filename"])
-        text = read_text(read_data(file.data, MAX_READ), name)
-        return Source(kept.id, name, text, kept.body["attributes"], kept.body["chunking_strategy"])
+        name = ""
+        text = ""
+        if file is not None and not file.gone:
+            name = str(file.body["filename"])
+            text = read_text(read_data(file.data, MAX_READ), name)
+        return Source(
+            file_id=kept.id,
+            name=name,
+            text=text,
+            attributes=kept.body["attributes"],
+            chunking=kept.body["chunking_strategy"],
+        )
 
     @serve("GET", "content")
     async def vector_store_file_content(self, call: Call, objects: Objects) -> ObjectView:
@@ -241,7 +248,7 @@ class FileBatches(Resource):
         shared = {key: value for key, value in new.fields.items() if key in common}
         listed = [{"file_id": name, **shared} for name in new.fields.get("file_ids") or ()]
         own = [{**shared, **each} for each in new.fields.get("files") or ()]
-        made = [await files.attach(each, new.owner, objects, statuses) for each in (*listed, *own)]
+        made = [await files.attach(each, new.owner, objects=objects, statuses=statuses) for each in (*listed, *own)]
         kept = await super().create(new, objects, statuses)
         members = tuple([each.id for each in made])
         return (await objects.change(kept, lambda found: replace(found, members=members))).after
@@ -278,7 +285,7 @@ class FileBatches(Resource):
 
 
 def count_files(statuses: Iterable[str]) -> dict[str, Json]:
-    """Return how many files have which status, as stores and batches show it."""
+    """Return the number of files by status and in total, as stores and batches show it."""
     counted = Counter(statuses)
     return {**{status: counted[status] for status in SEARCHED_FILE_STATUSES}, "total": counted.total()}
 

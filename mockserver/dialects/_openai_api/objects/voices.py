@@ -16,10 +16,10 @@ from mockserver.kinds.kept import VOICE_CONSENTS, VOICES
 from mockserver.kinds.objects import Objects
 
 
-def read_recording(http: HttpRequest, field: str, model: Model, validation: Validation) -> New:
-    """Return what a form makes an object of: its fields, and the recording in one of them. Raises Failure."""
+def read_recording(http: HttpRequest, field: str, *, model: Model, validation: Validation) -> New:
+    """Return the object that a form makes, of its fields and the recording in one of them. Raises Failure."""
     form = parse_form(http)
-    fields = read_body(model, nest_fields(form), refuse, validation).parsed
+    fields = read_body(model, nest_fields(form), refuse=refuse, validation=validation).parsed
     files = form.find_files(field)
     if not files:
         if validation is Validation.OFF:
@@ -39,15 +39,16 @@ class Voices(Resource):
     ids = IdShape("voice_", 24)
     unknown = "Voice with id '{id}' not found."
     fields = Model(shape(name=text(1), type=literal("prompt"), prompt=text(1), script_hint=optional(str)))
-    of_forms = Model(shape(name=text(1), type=optional(literal("audio_sample")), consent=str))
+    form_fields = Model(shape(name=text(1), type=optional(literal("audio_sample")), consent=str))
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return a voice that is made from a prompt, or from a recording and the consent to it."""
         is_form = "multipart/" in (http.find_header("content-type") or "").lower()
         if is_form and dict(parse_form(http).list_fields()).get("type") != "prompt":
-            return read_recording(http, "audio_sample", self.of_forms, validation)
+            return read_recording(http, "audio_sample", model=self.form_fields, validation=validation)
         if is_form:
-            return New(fields=read_body(self.fields, nest_fields(parse_form(http)), refuse, validation).parsed)
+            body = nest_fields(parse_form(http))
+            return New(fields=read_body(self.fields, body, refuse=refuse, validation=validation).parsed)
         return super().read(http, validation)
 
     async def make(self, new: New, objects: Objects) -> Body:
@@ -65,7 +66,7 @@ class VoiceConsents(Resource):
     updates = Model(shape(name=str))
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
-        return read_recording(http, "recording", self.fields, validation)
+        return read_recording(http, "recording", model=self.fields, validation=validation)
 
     async def make(self, new: New, objects: Objects) -> Body:
         return {"name": new.fields.get("name", "consent"), "language": new.fields.get("language", "en-US")}

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, read_media_type
@@ -59,12 +60,14 @@ class ClientSecrets(Resource):
         return await self._keep(call, objects, {**session, **call.raw["session"]})
 
     async def _keep(self, call: Call, objects: Objects, session: Body) -> ObjectView:
-        """Keep what a new key is for, and for whom: who made it, as only that key may be listed in the settings."""
+        """Keep a new key with its session, and with the key that made it: only that may be listed in the settings."""
         seconds = (call.raw.get("expires_after") or {}).get("seconds") or 600
         value = objects.draw_id(self.ids)
         shown: dict[str, Json] = {"value": value, "expires_at": objects.now + seconds, "session": session}
         made_for = {"key": read_bearer(call.http) or call.http.find_header("api-key") or ""}
-        await objects.keep(KeptObject(self.api.dialect, CLIENT_SECRET.name, value, {**shown, **made_for}))
+        await objects.keep(
+            KeptObject(self.api.dialect, made_by=CLIENT_SECRET.name, id=value, body={**shown, **made_for})
+        )
         return ObjectView(shown)
 
 
@@ -78,10 +81,10 @@ class CallOperations(Resource):
     unknown = "No call found with id '{id}'."
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
-        offer, session = read_offer(http)
-        if validation is not Validation.OFF and session is not None:
-            read_body(_SECRET, {"session": session}, refuse, validation)
-        return New(fields={"sdp": offer, "session": session})
+        offer = read_offer(http)
+        if validation is not Validation.OFF and offer.session is not None:
+            read_body(_SECRET, {"session": offer.session}, refuse=refuse, validation=validation)
+        return New(fields=offer._asdict())
 
     async def make(self, new: New, objects: Objects) -> Body:
         return {"session": configure(new.fields.get("session"), new.id)}
@@ -121,22 +124,29 @@ class CallOperations(Resource):
 
 
 def configure(stated: Json, name: str) -> dict[str, Json]:
-    """Return a new session with this id, as it is stated."""
+    """Return a new session with this id and the stated settings."""
     session: Body = stated or _USUAL
-    return update_session(make_session(session["type"], name, session.get("model") or "", 0), session)
+    return update_session(make_session(session["type"], name, model=session.get("model") or ""), session)
 
 
-def read_offer(http: HttpRequest) -> tuple[str, Json]:
-    """Return the SDP of a body, and the session that a form has beside it. Raises Failure."""
+class SdpOffer(NamedTuple):
+    """An offer of media in SDP (RFC 8866), and the session that a form has beside it."""
+
+    sdp: str
+    session: Json = None
+
+
+def read_offer(http: HttpRequest) -> SdpOffer:
+    """Return the offer in a request. Raises Failure."""
     kind = read_media_type(http.find_header("content-type") or "")
     if kind == "multipart/form-data":
         parts = {part.name: part.data for part in parse_form(http).parts}
         session = parts.get("session")
-        return _check_offer(parts.get("sdp")), None if session is None else read_table(session)
+        return SdpOffer(_check_offer(parts.get("sdp")), None if session is None else read_table(session))
     if kind != "application/sdp":
         message = "Unsupported content type. Send an SDP offer as application/sdp or multipart/form-data."
         raise Failure("unsupported_media_type", message)
-    return _check_offer(http.body), None
+    return SdpOffer(_check_offer(http.body))
 
 
 def _check_offer(offer: bytes | None) -> str:

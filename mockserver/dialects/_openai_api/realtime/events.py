@@ -106,5 +106,5 @@ def read_event(event: Json, validation: Validation) -> Body:
         named = ", ".join([f"'{name}'" for name in _LISTED])
         message = f"Invalid value: {truncate(repr(kind))}. Supported values are: {named}, and 'response.cancel'."
         raise Failure("bad_parameter", message, code="invalid_value", param="type")
-    parsed: Body = read_body(model, event, refuse, validation).parsed
+    parsed: Body = read_body(model, event, refuse=refuse, validation=validation).parsed
     return parsed

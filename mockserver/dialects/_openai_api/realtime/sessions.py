@@ -133,8 +133,8 @@ _DETECTIONS: Mapping[str, Body] = {
 _REPLY_KEYS = ("idle_timeout_ms", "create_response", "interrupt_response")  # settings that transcriptions lack
 
 
-def make_session(kind: str, name: str, model: str, expires_at: int) -> dict[str, Json]:
-    """Return a session of a `kind`, realtime or transcription, of which nothing is stated."""
+def make_session(kind: str, name: str, *, model: str, expires_at: int = 0) -> dict[str, Json]:
+    """Return a session of a `kind`, realtime or transcription, with the provider's settings; `name` is its id."""
     given: dict[str, Json] = {"format": _PCM, "transcription": None, "noise_reduction": None}
     if kind == "transcription":
         heard = {**given, "turn_detection": _detect_turns(kind, {"type": "server_vad"})}
@@ -163,15 +163,15 @@ def make_session(kind: str, name: str, model: str, expires_at: int) -> dict[str,
 
 
 def update_session(session: Body, update: Body, *, has_spoken: bool = False) -> dict[str, Json]:
-    """Return a session as an update changes it: tables are merged, all else is replaced.
+    """Return a session as an update changes it: tables are merged, all other values are replaced.
 
-    `has_spoken`: its voice has been heard, and stays. Raises Failure.
+    Raises Failure, also for another voice if the session `has_spoken`.
     """
     kind = session["type"]
     if update["type"] != kind:
         message = f"Invalid value: '{update['type']}'. The type of a session cannot be changed; this one is '{kind}'."
         raise Failure("bad_parameter", message, code="invalid_value", param="session.type")
-    usual = make_session(kind, session["id"], session.get("model", ""), session["expires_at"])
+    usual = make_session(kind, session["id"], model=session.get("model", ""), expires_at=session["expires_at"])
     stated = {key: value for key, value in update.items() if key != "model"}  # the model is that of the connection
     changed: dict[str, Json] = _complete(_merge(session, stated), usual)
     heard = changed["audio"]["input"]
@@ -186,7 +186,7 @@ def update_session(session: Body, update: Body, *, has_spoken: bool = False) -> 
 
 
 def read_output(session: Body, stated: Body) -> Body:
-    """Return how one response sounds: as the session says, or as the request `stated` does for it alone."""
+    """Return the format and voice of one response: those of the session, as its own request `stated` changes them."""
     output: dict[str, Json] = _complete(_merge(session["audio"]["output"], stated), session["audio"]["output"])
     return {**output, "voice": _name_voice(output["voice"])}
 
@@ -205,7 +205,7 @@ def _merge(old: Json, new: Json) -> Json:
 
 
 def _complete(changed: Body, usual: Body) -> dict[str, Json]:
-    """Return a table in which what may not be null is as usual again, and each format states its rate."""
+    """Return a table with the usual values where it has nulls that it may not have, and a rate in each format."""
     settled = dict(changed)
     for key, value in usual.items():
         if key == "format":

@@ -56,6 +56,7 @@ class RealtimeApi(Struct, frozen=True):
     lines: RequestLines
 
     def make_turn_operation(self) -> Operation:
+        """Return the operation that answers a turn."""
         return Operation(
             "realtime",
             "POST",
@@ -68,7 +69,7 @@ class RealtimeApi(Struct, frozen=True):
         )
 
     def _parse(self, http: HttpRequest, validation: Validation) -> Call:
-        body, parsed = read_body(TURN, read_object(http), refuse, validation)
+        body, parsed = read_body(TURN, read_object(http), refuse=refuse, validation=validation)
         items = parsed.get("input") or []
         messages = read_input([_speak_in_text(item) for item in items])
         instructions = parsed.get("instructions")
@@ -107,13 +108,13 @@ class RealtimeApi(Struct, frozen=True):
 
 
 def count_images(call: Call) -> int:
-    """Return how many tokens the images of a turn take."""
+    """Return the number of tokens that the images of a turn take."""
     parts = [part for message in call.messages for part in message.parts if part.get("type") in IMAGES]
     return sum(map(call.part_tokens, parts))
 
 
 def make_options(body: Body, seen: int = 0) -> RealtimeOptions:
-    """Return what the request of a turn says of its response; `seen` are tokens of its images."""
+    """Return the options of a response by the request of its turn, whose images take `seen` tokens."""
     output = (body.get("audio") or {}).get("output") or {}
     sound = output.get("format") or {"type": "audio/pcm", "rate": 24_000}
     voice = output.get("voice") or "marin"
@@ -156,7 +157,7 @@ def _write_part(part: Body) -> Body:
 
 
 def _find_meaning(body: Body, dialect: str) -> dict[str, Json]:
-    kept = find_meaning(body, dialect, "realtime", _BOOKKEEPING)
+    kept = find_meaning(body, dialect, operation="realtime", bookkeeping=_BOOKKEEPING)
     ordinals: dict[str, str] = {}
     items = kept.get("input")
     if isinstance(items, list):
@@ -176,13 +177,14 @@ def read_error(reply: Reply) -> dict[str, Json]:
 
 def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event in the middle of a response."""
-    return Frame(to_json({"type": "error", "error": {**read_error(failed), "event_id": None}}), "error", part="finish")
+    body = to_json({"type": "error", "error": {**read_error(failed), "event_id": None}})
+    return Frame(body, event="error", part="finish")
 
 
-def fail_events(failed: Reply, response_id: str, body: Body) -> tuple[Frame, ...]:
-    """Return the events of a turn that failed: of a request that is wrong, an error; of any other, a failed response.
+def make_failed_events(failed: Reply, response_id: str, body: Body) -> tuple[Frame, ...]:
+    """Return the events of a turn that failed: an error if its request is wrong, or else a failed response.
 
-    So clients that count responses learn that theirs is over.
+    From the latter, clients that count responses learn that theirs is over.
     """
     if failed.status < 500 and failed.status not in _FAILING:
         return (make_error_event(failed, b""),)

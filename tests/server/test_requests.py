@@ -165,7 +165,7 @@ def test_the_log_of_a_bug() -> None:
     first, *trace = logged("no such thing").splitlines()
     assert first == "internal error of mockserver on POST /v1/x"
     assert (trace[0], trace[-1]) == ("| Traceback (most recent call last):", "| ValueError: no such thing")
-    assert "test_handler.py" in trace[1]
+    assert "test_requests.py" in trace[1]
     assert len(logged("x\n" * 100_000)) < 3 * MAX_TRACEBACK
     text = logged("sk-proj-0a1b2c3d4e\n7 GET / -> 200\r\x1b[2Kb", "/a/sk-proj-0a1b2c3d4e\n8 GET / -> 200")
     assert r"/a/sk-p...(masked)\x0a8 GET / -> 200" in text
@@ -304,7 +304,7 @@ def test_an_unknown_path_has_a_nearest_one_and_a_dialect(
     method: str, path: str, near: str | None, dialect: str
 ) -> None:
     path, _, query = path.partition("?")
-    assert find_nearest_path(method, path, ROUTES.endpoints, query) == near
+    assert find_nearest_path(method, path, endpoints=ROUTES.endpoints, query=query) == near
     assert ROUTES.find_owner(path).name == dialect
 
 

@@ -378,15 +378,12 @@ def write_words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftCho
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Return the last user message."""
+    """Repeat the last user message."""
     return DraftChoice((Text(call.last_user),))
 
 
 def write_markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Write Markdown on the prompt's subject, with headings, lists, a table and code.
-
-    It has about `options["tokens"]` tokens.
-    """
+    """Write headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
     rng = seed.stream("markdown")
     about = find_topic(call)
     wanted = _choose_length(call, rng, {"tokens": 200, **options})

@@ -5,8 +5,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 _ADDRESS = IPv4Address | IPv6Address
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{0,5})?")
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]{0,30}://(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{1,5})?")
-_STANDARD = re.compile(r"(?<=^http:)(//.*):80$|(?<=^https:)(//.*):443$")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]{0,30})://(?:\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{1,5})?")
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 def read_host(authority: str) -> str | None:
@@ -40,7 +40,8 @@ def matches_host(host: str, pattern: str) -> bool:
 def read_origin(text: str) -> str | None:
     """Return an origin in lower case, without a default port; None if the text is not an origin, or says more."""
     text = text.lower()
-    return _STANDARD.sub(r"\1\2", text) if _ORIGIN.fullmatch(text) else None
+    found = _ORIGIN.fullmatch(text)
+    return None if found is None else text.removesuffix(_USUAL_PORTS.get(found[1], ""))
 
 
 def _parse_address(host: str) -> _ADDRESS | None:

@@ -1,8 +1,8 @@
 """Rate and concurrency limits, what is left of them, and what counts it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -19,21 +19,6 @@ class Rate(Struct, frozen=True):
     kind: Kind
     window: Window
     limit: int
-
-    @property
-    def seconds(self) -> float:
-        return SECONDS[self.window]
-
-    def refill(self, amount: int) -> float:
-        """Return how many seconds it takes to refill an amount."""
-        return amount * SECONDS[self.window] / self.limit
-
-    def compute_standing(self, until_full: float) -> "Standing":
-        """Return what is left, in whole units, `until_full` seconds before everything is refilled."""
-        # A hair more, because 3 times a third of a minute is not always a minute.
-        limit = self.limit
-        left = int(limit - until_full * limit / SECONDS[self.window] + 1e-6)
-        return Standing(limit, left if left > 0 else 0, until_full)
 
 
 Rates = tuple[Rate, ...]
@@ -57,7 +42,7 @@ class Limits(Struct, frozen=True):
     patience: float | None = None
 
 
-class Standing(NamedTuple):
+class Standing(Struct, frozen=True, gc=False):
     """What is left of one rate, and the seconds until it is full again."""
 
     limit: int
@@ -65,36 +50,61 @@ class Standing(NamedTuple):
     reset: float
 
 
-class Standings(NamedTuple):
+class Standings(Struct, frozen=True, gc=False):
     """What is left of requests and tokens; None: no limit."""
 
     requests: Standing | None = None
     tokens: Standing | None = None
 
 
-class Draw(NamedTuple):
-    """An amount drawn from a bucket that refills in `window` seconds; amounts are in seconds of refilling.
+class Bucket(Struct, frozen=True, gc=False):
+    """Where is counted what is drawn of a rate: it starts full, and takes `seconds` to refill."""
 
-    `needed` must be there for anything to be drawn; `taken` is then taken, which may leave a debt, or is given back
-    where it is less than nothing.
-    """
+    name: str
+    rate: Rate
+    seconds: float
 
-    bucket: str
-    window: float
-    needed: float
-    taken: float
+    def draw(self, amount: int) -> "Draw":
+        """Return a draw of so many requests or tokens; less than 0 are given back."""
+        return Draw(self, amount, amount * self.seconds / self.rate.limit)
+
+    def find_standing(self, until_full: float) -> Standing:
+        """Return what is left, in whole units, `until_full` seconds before everything is refilled."""
+        # A hair more, because 3 times a third of a minute is not always a minute.
+        limit = self.rate.limit
+        left = int(limit - until_full * limit / self.seconds + 1e-6)
+        return Standing(limit, left if left > 0 else 0, until_full)
 
 
-class Admission(NamedTuple):
+def make_bucket(rate: Rate, name: str) -> Bucket:
+    """Return the bucket of a rate; `name` tells those apart who draw from others."""
+    return Bucket(f"{rate.kind} {rate.window} {name}", rate, SECONDS[rate.window])
+
+
+class Draw(Struct, frozen=True, gc=False):
+    """An amount that is drawn from a bucket, which takes so many seconds to refill as much."""
+
+    bucket: Bucket
+    amount: int
+    seconds: float
+
+
+Waits = Mapping[str, float]  # of each bucket that was drawn from, by name, the seconds until it is full
+
+
+class Admission(Struct, frozen=True):
     """What a request got: a slot, a place in the queue, or nothing, as there is `no_room` or a bucket is `empty`."""
 
     result: Literal["entered", "queued", "no_room", "empty"]
-    waits: Sequence[float] = ()  # of each bucket that was asked for, the seconds until it is full
+    waits: Waits = {}
     place: str | None = None  # to be left; None if nothing limits how many requests run at once
 
 
 class LimitStore(Protocol):
-    """Buckets that start full and refill continuously, and slots with a queue, separate for each namespace."""
+    """Buckets that start full and refill continuously, and slots with a queue, separate for each namespace.
+
+    A request draws once from each of its buckets.
+    """
 
     async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         """Draw all and get a slot or a place in the queue, or change nothing: one atomic step."""
@@ -102,8 +112,8 @@ class LimitStore(Protocol):
     async def wait(self, namespace: str, place: str, limits: Limits) -> None:
         """Return when a place in the queue has become a slot: earlier places first."""
 
-    async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
-        """Draw in one atomic step, whatever is available; return each bucket's seconds until it is full."""
+    async def take(self, namespace: str, draws: Sequence[Draw]) -> Waits:
+        """Draw in one atomic step, whatever is available, which may leave a debt."""
 
     def leave(self, namespace: str, place: str, limits: Limits) -> None:
         """Give a slot or a place in the queue back."""

@@ -92,6 +92,7 @@ class PacedStream:
         """Forget the body, and report how it ended: one of the outcomes of a row."""
         self.over = True
         self.body = b""
+        del self.sink  # which leads back here
         self._on_end(ended)
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mockserver.config.hosts import GENERIC, HOST_NAMES, HostSettings
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, Memo, lazy_property
 from mockserver.core.plan import Failure
@@ -125,9 +125,9 @@ def keep_unread(call: Call, sent: Mapping[str, Json]) -> Call:
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
-def omit_rate_limits(standings: Standings) -> Headers:
+def omit_rate_limits(standings: Standings) -> HeaderLines:
     """Return no headers: the `rate_limit_headers` of providers that report no limits."""
-    return ()
+    return HeaderLines()
 
 
 class Dialect(Struct, frozen=True, dict=True):
@@ -153,7 +153,7 @@ class Dialect(Struct, frozen=True, dict=True):
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
     mounts: tuple[str, ...] = ()
-    rate_limit_headers: Callable[[Standings], Headers] = omit_rate_limits
+    rate_limit_headers: Callable[[Standings], HeaderLines] = omit_rate_limits
     own_features: frozenset[str] = frozenset()  # of OWN_FEATURES
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()

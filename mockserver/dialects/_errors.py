@@ -323,6 +323,7 @@ def find_reason_phrase(status: int) -> str:
 
 
 def refuse(complaint: Complaint) -> Failure:
+    """Return the failure for a bad parameter, with OpenAI's message and code for the complaint."""
     message, code = _word_complaint(complaint)
     return Failure("bad_parameter", message=message, code=code, param=complaint.where or None)
 
@@ -471,6 +472,7 @@ class UnsupportedFeature(Struct, frozen=True):
 
 
 def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
+    """Return the place in a call's body of the feature that its model lacks, which the failure names."""
     match failure.details["feature"]:
         case "tools":
             return _locate_parameter("tools" if call.raw.get("tools") else "functions")
@@ -491,6 +493,7 @@ def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature
 
 
 def find_value_at(body: Json, path: Path) -> Json:
+    """Return the value in a body to which keys and indices lead; None if there is none."""
     for step in path:
         if isinstance(body, list) and isinstance(step, int) and step < len(body):
             body = body[step]

@@ -361,6 +361,7 @@ def _refuse_endless_numbers(body: bytes) -> None:
 
 
 def is_label(step: str | int) -> bool:
+    """Return whether a step of a location is the label of a union's member, such as `<a string>`."""
     return isinstance(step, str) and step.startswith("<")
 
 
@@ -468,6 +469,7 @@ def find_unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iter
 
 
 def find_unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
+    """Return the keys of a body that are not among the known ones."""
     return tuple(key for key in body if key not in known)
 
 

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, compute_fingerprint
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data
 from mockserver.core.lazy import FEW_ITEMS, LazySequence, join_batches
 from mockserver.core.plan import Answer, Failure, Models
-from mockserver.core.rates import Standing, Standings
+from mockserver.core.rates import Kind, Standing, Standings
 from mockserver.core.seed import group_as_uuid
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import ErrorTable, write_duration, write_retry_lines
@@ -196,20 +196,24 @@ def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | Header
     return (*[header for header in own if header[0].lower() not in names], *over)
 
 
-def put_headers(headers: Headers | HeaderLines, others: Headers) -> Headers | HeaderLines:
-    """Return the headers and after them the others, which replace those of their names and are sent as they are."""
-    if not others:
-        return headers
+def put_standings(
+    headers: Headers | HeaderLines, standings: Standings, write: Callable[[Standings], HeaderLines]
+) -> Headers | HeaderLines:
+    """Return a reply's headers with what a dialect writes of standings, in place of its own of the same names."""
+    written = write(standings)
     if type(headers) is not HeaderLines:
-        return merge_headers(headers, others)
-    kept = _compile_lines(frozenset(dict(others))).sub("", headers.lines)
-    return HeaderLines(kept + write_lines(others), headers.sized)
+        return merge_headers(headers, tuple(written))
+    own = _find_own_lines(write, standings.requests is not None, standings.tokens is not None)
+    return HeaderLines(own.sub("\n", f"\n{headers.lines}")[1:] + written.lines, headers.sized)
 
 
-@lru_cache(maxsize=32)
-def _compile_lines(names: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern that finds the lines of headers with these names."""
-    return re.compile(rf"^(?:{'|'.join(map(re.escape, sorted(names)))}):[^\r]*\r\n", re.MULTILINE)
+@lru_cache(maxsize=64)
+def _find_own_lines(write: Callable[[Standings], HeaderLines], requests: bool, tokens: bool) -> re.Pattern[str]:
+    """Return what finds lines of headers that a dialect also writes of these kinds, and the end of the line before."""
+    some = Standing(1, 1, 1.0)
+    written = write(Standings(some if requests else None, some if tokens else None))
+    line = rf"(?:{'|'.join([re.escape(name) for name, _ in written])}):[^\r]*\r\n"
+    return re.compile(rf"\n{line}(?:{line})*")  # that begins with one letter, which is found fast
 
 
 def make_request_hex(http: HttpRequest, call: Call | None) -> str:
@@ -229,28 +233,28 @@ def make_request_uuid(http: HttpRequest, call: Call | None) -> str:
     return group_as_uuid(make_request_hex(http, call))
 
 
-def write_openai_rate_limits(standings: Standings) -> Headers:
+def write_openai_rate_limits(standings: Standings) -> HeaderLines:
     """Return limit, remaining amount and reset time of requests and tokens, if they are limited."""
-    return _make_three_headers("requests", standings.requests) + _make_three_headers("tokens", standings.tokens)
+    return HeaderLines(_write_three("requests", standings.requests) + _write_three("tokens", standings.tokens))
 
 
-def write_remaining_limits(standings: Standings) -> Headers:
+def write_remaining_limits(standings: Standings) -> HeaderLines:
     """Return the remaining amounts of requests and tokens, if they are limited."""
     kinds = (("requests", standings.requests), ("tokens", standings.tokens))
-    return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
+    left = [f"x-ratelimit-remaining-{kind}: {one.left}\r\n" for kind, one in kinds if one is not None]
+    return HeaderLines("".join(left))
 
 
-def _make_three_headers(kind: str, standing: Standing | None) -> Headers:
+def _write_three(kind: Kind, standing: Standing | None) -> str:
     if standing is None:
-        return ()
-    limit, left, reset = standing
+        return ""
     # Rounded up: retrying after this time must not be too early.
-    milliseconds = math.ceil(reset * 1000)
-    whole = f"{milliseconds}ms" if milliseconds < 1000 else write_duration(milliseconds / 1000)
+    milliseconds = math.ceil(standing.reset * 1000)
+    reset = f"{milliseconds}ms" if milliseconds < 1000 else write_duration(milliseconds / 1000)
     return (
-        (f"x-ratelimit-limit-{kind}", str(limit)),
-        (f"x-ratelimit-remaining-{kind}", str(left)),
-        (f"x-ratelimit-reset-{kind}", whole),
+        f"x-ratelimit-limit-{kind}: {standing.limit}\r\n"
+        f"x-ratelimit-remaining-{kind}: {standing.left}\r\n"
+        f"x-ratelimit-reset-{kind}: {reset}\r\n"
     )
 
 

@@ -202,13 +202,34 @@ class Guard(Struct, frozen=True, eq=False):
 
 
 def join_fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
-    """Return the headers of a request by name. Repeated ones are joined, so that no check can take the wrong one."""
+    """Return the headers of a request that are looked at here, by name.
+
+    Repeated ones are joined, so that no check can take the wrong one.
+    """
     fields: dict[str, str] = {}
     for name, value in headers:
-        key = name.decode("latin-1").lower()
-        text = value.decode("latin-1").strip()
-        fields[key] = f"{fields[key]}, {text}" if key in fields else text
+        key = _LOOKED_AT.get(name)
+        if key is not None:
+            text = value.decode("latin-1").strip()
+            fields[key] = f"{fields[key]}, {text}" if key in fields else text
     return fields
+
+
+_LOOKED_AT = {
+    name.encode(): name
+    for name in (
+        "host",
+        "origin",
+        "sec-fetch-site",
+        "sec-fetch-mode",
+        "sec-fetch-dest",
+        "sec-purpose",
+        "service-worker",
+        "content-type",
+        "if-none-match",
+        *_CUSTOM,
+    )
+}
 
 
 def _check_host(fields: _Fields, settings: Settings) -> Objection | None:

@@ -6,7 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.plan import Answer, Plan
 from mockserver.engine.planning import plan_call
 from mockserver.server.access import check_model_allowed
-from mockserver.server.limits import LIMITED, Reservation
+from mockserver.server.limits import LIMITED, Limiter, Reservation
 from mockserver.server.visit import Visit
 
 MANY_CHOICES = 16  # an answer with more of them waits until few others like it are planned
@@ -21,39 +21,38 @@ def plan_within_limits(call: Call, visit: Visit) -> Awaitable[Plan]:
     """
     keys = visit.settings.keys
     if keys is not None and call.mcp is None:
-        check_model_allowed(call.model, visit.dialect.read_credential(visit.request), keys, visit.engine.policy.models)
-    if visit.live.limiter is None and _count_choices(call) <= MANY_CHOICES:
-        return plan_call(visit.engine, call)
-    return _reserve_and_plan(call, visit)
-
-
-async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
-    """Reserve what a call takes of its limits, plan its answer, and settle; of those with many choices few at once."""
-    live = visit.live
-    limiter = live.limiter
-    charge = None
+        check_model_allowed(call.model, visit.key, keys, visit.engine.policy.models)
+    limiter = visit.live.limiter
     if limiter is not None and call.operation in LIMITED:
-        visit.reservation = Reservation(
-            limiter,
-            call.http.namespace,
-            visit.dialect.rate_limit_headers,
-            patient=visit.sender.patient,
-        )
-        key = visit.dialect.read_credential(call.http)
-        call, charge = await visit.reservation.reserve(call, key, visit.engine.policy, receive=visit.listen)
-    if visit.sender.in_process or _count_choices(call) <= MANY_CHOICES:
-        plan = await plan_call(visit.engine, call)
-        visit.release = plan.release  # also if the rest fails
-    else:
-        async with live.planning:
-            plan = await plan_call(visit.engine, call)
-            visit.release = plan.release
-            tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0  # known only now
-            visit.hold(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)
-    if visit.reservation is not None and charge is not None:
-        await visit.reservation.settle(charge, plan.outcome)
+        return _plan_within(limiter, call, visit)
+    return _plan_in_turn(call, visit) if _has_many_choices(call) else plan_call(visit.engine, call)
+
+
+async def _plan_within(limiter: Limiter, call: Call, visit: Visit) -> Plan:
+    """Reserve what a call takes of its limits, plan its answer, and settle."""
+    dialect = visit.dialect
+    visit.reservation = reservation = Reservation(
+        limiter, call.http.namespace, dialect.rate_limit_headers, patient=visit.sender.patient
+    )
+    key = dialect.read_credential(call.http)
+    call = await reservation.reserve(call, key, visit.engine.policy, receive=visit.listen)
+    plan = await (_plan_in_turn(call, visit) if _has_many_choices(call) else plan_call(visit.engine, call))
+    visit.release = plan.release  # also if the rest fails
+    await reservation.settle(plan.outcome)
     return plan
 
 
-def _count_choices(call: Call) -> int:
-    return call.options.n * max(1, len(call.prompts))
+async def _plan_in_turn(call: Call, visit: Visit) -> Plan:
+    """Plan an answer with many choices, of which few are planned at once."""
+    if visit.sender.in_process:
+        return await plan_call(visit.engine, call)
+    async with visit.live.planning:
+        plan = await plan_call(visit.engine, call)
+        visit.release = plan.release  # also if the rest fails
+        tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0  # known only now
+        visit.hold(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)
+    return plan
+
+
+def _has_many_choices(call: Call) -> bool:
+    return call.options.n * max(1, len(call.prompts)) > MANY_CHOICES

@@ -7,9 +7,9 @@ import asyncio
 import gc
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,12 +17,24 @@ from starlette.types import Receive
 
 from mockserver.config.settings import KeySettings
 from mockserver.core.call import Call, compute_fingerprint
-from mockserver.core.http import Headers
+from mockserver.core.http import HeaderLines, Headers
 from mockserver.core.lazy import forget_remembered
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
-from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
+from mockserver.core.rates import (
+    Bucket,
+    Draw,
+    Limits,
+    LimitStore,
+    Rates,
+    Standing,
+    Standings,
+    Waits,
+    layer_rates,
+    make_bucket,
+)
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import wait_until_left
+from mockserver.dialects._reply import merge_headers, put_standings
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.offload import is_large, on_thread
@@ -34,7 +46,7 @@ from mockserver.state.in_memory import MemoryLimitStore
 LIMITED = frozenset(name for name, kind in OPERATIONS.items() if kind.is_limited)  # look-ups are free
 LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
 
-RateHeaders = Callable[[Standings], Headers]
+RateHeaders = Callable[[Standings], HeaderLines]
 
 
 class Holder(Protocol):
@@ -110,111 +122,76 @@ class Limiter:
 
     def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
         self.limits = limits
-        self._keys = keys or {}
-        self._models = models
-        stated = (limits.rates, *(key.limits for key in self._keys.values()))
+        stated = (limits.rates, *(key.limits for key in (keys or {}).values()))
         stated += tuple(model.limits for model in (models.entries or {}).values())
         self.active = limits.concurrent is not None or any(stated)  # there are limits at all
-        self.charge: Callable[[str | None, str], Charge] = lru_cache(_MAX_CHARGES)(self._charge_of)
-
-    def _charge_of(self, key: str | None, model: str) -> "Charge":
-        """Return the buckets that a request of this key to this model draws from; all names of a model share theirs."""
-        known = self._models.find(model)
-        entry = self._keys.get(key or "")
-        rates = layer_rates(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
-        name = compute_fingerprint(key or "", known.name)
-        return Charge(
-            rates,
-            tuple([_make_bucket(rate, name) for rate in rates]),
-            counts_tokens=any(rate.kind == "tokens" for rate in rates),
-        )
+        find_buckets: Callable[[str | None, str], Buckets] = partial(_find_buckets, limits.rates, keys or {}, models)
+        self.find_buckets = lru_cache(_MAX_REMEMBERED)(find_buckets)
 
     async def count_handshake(self, namespace: str, key: str | None, rate_headers: RateHeaders) -> None:
         """Count the handshake of a WebSocket as a request of a key, to no model. Raises Failure if it has none left."""
-        charge = self.charge(key, "")
-        if not charge.rates:
+        buckets = self.find_buckets(key, "")
+        draws = buckets.draw(tokens=0)
+        if not draws:
             return
-        admission = await self.store.enter(namespace, charge.draws, Limits())
+        admission = await self.store.enter(namespace, draws, Limits())
         if admission.result == "empty":
-            left = rate_headers(_find_standings(charge.rates, admission.waits))
-            failure = _limit_failure(charge, charge.draws, admission.waits, left)
+            failure = _refuse(buckets, 0, admission.waits, rate_headers)
             raise failure.replace(details={**failure.details, "model": "WebSocket connections"})
 
 
-_MAX_CHARGES = 1000  # pairs of a key and a model
+_MAX_REMEMBERED = 1000  # pairs of a key and a model
 
 
-class Bucket(Struct, frozen=True):
-    """Where a rate counts what is drawn; of most requests all but the tokens is known beforehand."""
+class Buckets(Struct, frozen=True):
+    """Those that the requests of a key to a model draw from."""
 
-    name: str
-    rate: Rate
-    counts_tokens: bool
-    request: Draw  # of one request
-    look: Draw  # draws nothing: it only looks
+    requests: tuple[Bucket, ...] = ()
+    tokens: tuple[Bucket, ...] = ()
+    request: tuple[Draw, ...] = ()  # what one request draws from `requests`
 
-    def draw(self, needed: float, taken: int) -> Draw:
-        return Draw(self.name, self.request.window, needed=needed * self.request.taken, taken=self.rate.refill(taken))
+    def draw(self, tokens: int) -> Sequence[Draw]:
+        """Return what a request with so many tokens draws."""
+        return (*self.request, *self.draw_tokens(tokens))
+
+    def draw_tokens(self, tokens: int) -> Sequence[Draw]:
+        """Return draws of tokens only."""
+        return [each.draw(tokens) for each in self.tokens]
+
+    def find_standings(self, waits: Waits) -> Standings:
+        """Return what remains of requests and of tokens."""
+        return Standings(_find_standing(self.requests, waits), _find_standing(self.tokens, waits))
 
 
-def _make_bucket(rate: Rate, name: str) -> Bucket:
-    name = f"{rate.kind} {rate.window} {name}"
-    window = rate.seconds
-    one = rate.refill(1)
-    counts_tokens = rate.kind == "tokens"
-    return Bucket(
-        name,
-        rate,
-        counts_tokens=counts_tokens,
-        request=Draw(name, window, needed=one, taken=one),
-        look=Draw(name, window, needed=-math.inf, taken=0.0),
+def _find_buckets(
+    rates: Rates, keys: Mapping[str, KeySettings], models: Catalogue, key: str | None, model: str
+) -> Buckets:
+    """Return the buckets that a request of this key to this model draws from; all names of a model share theirs.
+
+    Raises Failure for a model that does not exist.
+    """
+    models.admit(model)
+    known = models.find(model)
+    entry = keys.get(key or "")
+    rates = layer_rates(rates, known.stated.limits or (), (entry and entry.limits) or ())
+    name = compute_fingerprint(key or "", known.name)
+    buckets = [make_bucket(rate, name) for rate in rates]
+    requests = [each for each in buckets if each.rate.kind == "requests"]
+    return Buckets(
+        requests=tuple(requests),
+        tokens=tuple([each for each in buckets if each.rate.kind == "tokens"]),
+        request=tuple([each.draw(1) for each in requests]),
     )
 
 
-class Charge(Struct, frozen=True):
-    """What a request draws each time it is sent."""
-
-    rates: Rates
-    buckets: tuple[Bucket, ...]
-    counts_tokens: bool = False
-    needed: int = 0  # tokens that must be available
-    spent: int = 0  # tokens that are taken
-    stated: frozenset[str] = frozenset()  # the limit headers that its answer sets itself
-
-    def of(self, needed: int, spent: int, stated: frozenset[str] = frozenset()) -> "Charge":
-        """Return the charge for a prompt of `needed` tokens that takes `spent` with its answer."""
-        return Charge(
-            self.rates, self.buckets, counts_tokens=self.counts_tokens, needed=needed, spent=spent, stated=stated
-        )
-
-    @property
-    def draws(self) -> Sequence[Draw]:
-        needed = self.needed
-        spent = self.spent
-        return [each.draw(needed, spent) if each.counts_tokens else each.request for each in self.buckets]
-
-    @property
-    def too_large(self) -> Rate | None:
-        """The rate that never allows so many tokens at once."""
-        for rate in self.rates:
-            if rate.kind == "tokens" and self.needed > rate.limit:
-                return rate
-        return None
-
-    def more(self, tokens: int, requests: int = 0) -> Sequence[Draw]:
-        """Return draws of this much more, whatever is available; negative amounts give back."""
-        amounts = [tokens if each.counts_tokens else requests for each in self.buckets]
-        return [
-            each.draw(-math.inf, amount) if amount else each.look
-            for each, amount in zip(self.buckets, amounts, strict=True)
-        ]
-
-
-class ReservedCall(NamedTuple):
-    """A call, with its tokens counted if limits count them, and what it draws."""
-
-    call: Call
-    charge: Charge
+def _find_standing(buckets: Sequence[Bucket], waits: Waits) -> Standing | None:
+    """Return what remains in buckets of one kind: of minute and day the one that leaves less."""
+    least: Standing | None = None
+    for bucket in buckets:
+        standing = bucket.find_standing(waits[bucket.name])
+        if least is None or (standing.left, -standing.reset) < (least.left, -least.reset):
+            least = standing
+    return least
 
 
 class Reservation(Struct):
@@ -223,65 +200,63 @@ class Reservation(Struct):
     limiter: Limiter
     namespace: str
     rate_headers: RateHeaders
-    waited_until: float | None = None  # the time of `monotonic` at which it got the slot that it waited for
     patient: bool = True  # it can wait
+    waited_until: float | None = None  # the time of `monotonic` at which it got the slot that it waited for
     _place: str | None = None
-    _drawn: tuple[Charge, Sequence[float]] | None = None  # and the seconds until each bucket is full
-    _headers: Headers | None = None  # made of `_drawn` when they are read
+    _buckets: Buckets = Buckets()
+    _tokens: int = 0  # that are drawn
+    _waits: Waits = {}  # of the buckets that it drew from, if what remains is to be told
+    _stated: Headers = ()  # by the answer itself
 
-    @property
-    def headers(self) -> Headers:
-        """What remains, once something is drawn, without the headers that the answer states itself."""
-        if self._headers is None:
-            self._headers = ()
-            if self._drawn is not None:
-                charge, waits = self._drawn
-                made = self.rate_headers(_find_standings(charge.rates, waits))
-                self._headers = _drop_headers(made, charge.stated) if charge.stated else made
-        return self._headers
+    def tell(self, headers: Headers | HeaderLines) -> Headers | HeaderLines:
+        """Return a reply's headers with what remains, once something is drawn, unless the answer states that itself."""
+        if not self._waits:
+            return headers
+        standings = self._buckets.find_standings(self._waits)
+        if not self._stated:
+            return put_standings(headers, standings, self.rate_headers)
+        stated = {name.lower() for name, _ in self._stated}
+        remaining = [header for header in self.rate_headers(standings) if header[0] not in stated]
+        return merge_headers(headers, tuple(remaining))
 
-    async def reserve(self, call: Call, key: str | None, policy: Policy, *, receive: Receive) -> ReservedCall:
+    async def reserve(self, call: Call, key: str | None, policy: Policy, *, receive: Receive) -> Call:
         """Take what a call of a key needs, and wait for a slot, until `receive` tells that the client has left.
 
-        Raises Failure if it is refused, ClientLeftError if the client leaves.
+        Return the call, with its tokens counted if limits count them. Raises Failure if it is refused, ClientLeftError
+        if the client leaves.
         """
-        policy.models.admit(call.model)
-        charge = self.limiter.charge(key, call.model)
+        buckets = self.limiter.find_buckets(key, call.model)
         tokens = 0
-        if charge.counts_tokens:
+        if buckets.tokens:
             call = use_tokenizer(call, policy.tokenizer(call.model))
             tokens = await on_thread(getattr, call, "prompt_tokens") if is_large(call) else call.prompt_tokens
-        charge = charge.of(tokens, tokens)
-        await self.take(charge, receive)
-        return ReservedCall(call, charge)
+        await self.take(buckets, tokens, receive=receive)
+        return call
 
-    async def take(self, charge: Charge, receive: Receive) -> None:
-        """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""
+    async def take(self, buckets: Buckets, tokens: int = 0, *, receive: Receive) -> None:
+        """Draw a request with so many tokens, and wait for a slot. Raises Failure, ClientLeftError as `reserve`."""
         limits = self.limiter.limits
         store = self.limiter.store
-        if not charge.rates and limits.concurrent is None:
+        draws = buckets.draw(tokens)
+        if not draws and limits.concurrent is None:
             return
-        too_large = charge.too_large
-        draws = charge.draws if too_large is None else charge.more(0)
         entry = await store.enter(self.namespace, draws, limits if self.patient else replace(limits, queue=0))
-        self._place = entry.place
         if entry.result == "no_room":
             raise Failure("overloaded")
-        if draws:
-            if too_large is not None:
-                raise _refuse_over_limit(too_large, charge, self._remaining(charge, entry.waits))
-            if entry.result == "empty":
-                raise _limit_failure(charge, draws, entry.waits, self._remaining(charge, entry.waits))
-            self._drawn = (charge, entry.waits)
-            self._headers = None
+        if entry.result == "empty":
+            raise _refuse(buckets, tokens, entry.waits, self.rate_headers)
+        self._place = entry.place
+        self._buckets = buckets
+        self._tokens = tokens
+        self._waits = entry.waits
         if entry.result != "queued":
             return
         try:
             await self._wait(entry.place or "", receive)
         except (Failure, ClientLeftError):
             self.release()
-            self._drawn = None
-            await store.take(self.namespace, charge.more(-charge.spent, -1))
+            self._waits = {}
+            await store.take(self.namespace, [draw.bucket.draw(-draw.amount) for draw in draws])
             raise
         self.waited_until = monotonic()
 
@@ -300,61 +275,42 @@ class Reservation(Struct):
             slot.cancel()
             left.cancel()
 
-    async def settle(self, charge: Charge, outcome: Outcome) -> Charge:
-        """Draw what the answer took beyond its prompt; return the charge for the same request from now on."""
-        spent = _count_spent(outcome, charge.needed)
-        waits: Sequence[float] = () if self._drawn is None else self._drawn[1]
-        if charge.counts_tokens and spent != charge.needed:
-            waits = await self.limiter.store.take(self.namespace, charge.more(spent - charge.needed))
+    async def settle(self, outcome: Outcome) -> None:
+        """Draw what the answer took beyond its prompt."""
+        more = _count_spent(outcome, self._tokens) - self._tokens
+        if more and self._buckets.tokens:
+            draws = self._buckets.draw_tokens(more)
+            self._waits = {**self._waits, **await self.limiter.store.take(self.namespace, draws)}
         if type(outcome) is Failure or type(outcome) is Raw:  # a rule's error, for example, has those that it states
-            stated = self._remaining(charge, waits)
+            self._waits = {}
         else:
-            stated = getattr(outcome, "headers", ())
-        names = frozenset([name.lower() for name, _ in stated]) if stated else _NO_NAMES
-        charge = charge.of(charge.needed, spent, names)
-        self._drawn = (charge, waits)
-        self._headers = None
-        return charge
+            self._stated = getattr(outcome, "headers", ())
 
     def release(self) -> None:
         if self._place is not None:
             self.limiter.store.leave(self.namespace, self._place, self.limiter.limits)
             self._place = None
 
-    def _remaining(self, charge: Charge, waits: Sequence[float]) -> Headers:
-        return self.rate_headers(_find_standings(charge.rates, waits))
 
+def _refuse(buckets: Buckets, tokens: int, waits: Waits, rate_headers: RateHeaders) -> Failure:
+    """Return the failure of a request for so many tokens for which too little is left."""
+    headers = tuple(rate_headers(buckets.find_standings(waits)))
+    for bucket in buckets.tokens:
+        rate = bucket.rate
+        if tokens > rate.limit:
+            details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "asked": tokens}
+            return Failure("over_limit", details=details, headers=headers)
 
-def _drop_headers(headers: Headers, names: frozenset[str]) -> Headers:
-    return tuple([header for header in headers if header[0] not in names])
+    def find_wait(draw: Draw) -> float:
+        return waits[draw.bucket.name] + draw.seconds - draw.bucket.seconds
 
-
-def _refuse_over_limit(rate: Rate, charge: Charge, headers: Headers) -> Failure:
-    details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "asked": charge.needed}
-    return Failure("over_limit", details=details, headers=headers)
-
-
-def _limit_failure(charge: Charge, draws: Sequence[Draw], waits: Sequence[float], headers: Headers) -> Failure:
-    wait, at = max(
-        (wait + draw.needed - draw.window, -at) for at, (wait, draw) in enumerate(zip(waits, draws, strict=True))
-    )
-    rate = charge.rates[-at]
-    asked = charge.needed if rate.kind == "tokens" else 1
-    used = rate.limit - rate.compute_standing(waits[-at]).left
-    details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "used": used, "asked": asked}
+    draw = max(buckets.draw(tokens), key=find_wait)
+    bucket = draw.bucket
+    rate = bucket.rate
+    used = rate.limit - bucket.find_standing(waits[bucket.name]).left
+    details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "used": used, "asked": draw.amount}
     # Rounded up to whole milliseconds, the unit of the headers: a shorter wait would be refused again.
-    return Failure("rate_limit", retry_after=math.ceil(wait * 1000) / 1000, details=details, headers=headers)
-
-
-def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
-    """Return what remains of requests and of tokens; of minute and day the one that leaves less."""
-    found: dict[Kind, Standing] = {}
-    for rate, wait in zip(rates, waits, strict=True):
-        standing = rate.compute_standing(wait)
-        other = found.get(rate.kind)
-        if other is None or (standing.left, -standing.reset) < (other.left, -other.reset):
-            found[rate.kind] = standing
-    return Standings(found.get("requests"), found.get("tokens"))
+    return Failure("rate_limit", retry_after=math.ceil(find_wait(draw) * 1000) / 1000, details=details, headers=headers)
 
 
 def _count_spent(outcome: Outcome, needed: int) -> int:
@@ -367,6 +323,3 @@ def _count_spent(outcome: Outcome, needed: int) -> int:
         case Failure():
             return 0
     return needed
-
-
-_NO_NAMES = frozenset[str]()

@@ -67,6 +67,7 @@ class Relay(Struct, eq=False, kw_only=True):
             await _cancel(pump)
             if self._recorder is not None:
                 await self._recorder.conclude()
+            del pump  # its failure would lead to it and back
 
     async def _relay(self, scope: Scope, more: Headers | HeaderLines) -> str:
         from httpx2 import HTTPError
@@ -132,7 +133,10 @@ class Relay(Struct, eq=False, kw_only=True):
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
             failure = upstream.make_failure(error, seconds)
             _report_break(self._recorder, str(failure.message))
-            raise failure from None
+            try:
+                raise failure from None
+            finally:
+                del failure  # which would lead to itself
 
     async def _send_over_socket(self, request: "Request", turn: SocketTurn | None) -> "Received | None":
         """Send a request that came over a WebSocket, as a turn, over one if the upstream has it; else return None."""
@@ -201,7 +205,10 @@ class Relay(Struct, eq=False, kw_only=True):
         except HTTPError as error:
             failure = upstream.make_failure(error, self.live.settings.upstream_timeout)
             _report_break(self._recorder, str(failure.message))
-            raise failure from None
+            try:
+                raise failure from None
+            finally:
+                del failure  # which would lead to itself
         if self._recorder is not None:
             self._recorder.receive(bytes(whole))
         return bytes(whole)

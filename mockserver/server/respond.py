@@ -173,7 +173,8 @@ class Responder(Struct, eq=False):
     def require_key(self, visit: Visit) -> None:
         """Raise Failure for a request without a key of the settings, unless its clients log in otherwise."""
         if not has_own_login(visit.request, self.dialect.name, visit.engine.servers):
-            check_key(self.dialect.read_credential(visit.request), visit.settings.keys)
+            visit.key = self.dialect.read_credential(visit.request)
+            check_key(visit.key, visit.settings.keys)
 
     def _choose_operation(self, visit: Visit) -> Operation | Response:
         """Return what a request asks for, or the response that it gets whatever rules say.

@@ -18,7 +18,6 @@ from mockserver.core.seed import monotonic
 from mockserver.core.text import escape_line
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._reply import put_headers
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.access import add_origin_headers, forbid_scripts, may_be_shown
@@ -98,6 +97,7 @@ class Visit(Struct, eq=False, kw_only=True):
     settings: Settings
     engine: Engine
     timed: bool = True  # the answer takes its time; the request may override it
+    key: str | None = None  # the credential of the request, if the settings list keys
 
     # Set when it is read, by `reading.py`
     sent: HttpRequest | None = None  # how it came, if its body was decoded
@@ -168,7 +168,7 @@ class Visit(Struct, eq=False, kw_only=True):
         if may_run and may_be_shown(self.request):
             headers = (*headers, *forbid_scripts(self.request, () if faults else headers))
         if self.reservation is not None and tells_limits:
-            headers = put_headers(headers, self.reservation.headers)
+            headers = self.reservation.tell(headers)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
     def _write_source_lines(self, plan: Plan) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Generic, NamedTuple
 
-from mockserver.core.rates import Admission, Draw, Limits
+from mockserver.core.rates import Admission, Draw, Limits, Waits
 from mockserver.core.seed import monotonic
 from mockserver.core.state import START, STATE, Precondition, Value, VersionedValue
 
@@ -101,14 +101,14 @@ class MemoryLimitStore:
 
     async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         if limits.concurrent is None:
-            drawn, waits = self._draw(namespace, draws)
+            drawn, waits = self._draw(namespace, draws, debt=False)
             return Admission("entered" if drawn else "empty", waits)
         queue = self._queues.get(namespace, _NOBODY)
         active = self._active.get(namespace, 0)
         free = active < limits.concurrent and not queue
         if not free and len(queue) >= limits.queue:
             return Admission("no_room")
-        drawn, waits = self._draw(namespace, draws)
+        drawn, waits = self._draw(namespace, draws, debt=False)
         if not drawn:
             return Admission("empty", waits)
         self._places += 1
@@ -124,8 +124,8 @@ class MemoryLimitStore:
         if slot is not None:
             await slot
 
-    async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
-        return self._draw(namespace, draws)[1]
+    async def take(self, namespace: str, draws: Sequence[Draw]) -> Waits:
+        return self._draw(namespace, draws, debt=True)[1]
 
     def leave(self, namespace: str, place: str, limits: Limits) -> None:
         """Give a place back; the requests that have waited longest get the slots that are free now."""
@@ -149,24 +149,27 @@ class MemoryLimitStore:
     async def clear(self, namespace: str) -> None:
         self._spaces.pop(namespace, None)
 
-    def _draw(self, namespace: str, draws: Sequence[Draw]) -> tuple[bool, list[float]]:
-        """Draw all or nothing. Return whether it was drawn, and each bucket's seconds until it is full."""
+    def _draw(self, namespace: str, draws: Sequence[Draw], *, debt: bool) -> tuple[bool, Waits]:
+        """Draw all or nothing; `debt`: more than is there. Return whether it was drawn, and how full buckets are."""
         now = self._now()
         space = self._spaces.get(namespace)
         if space is None:
             space = self._open_space(namespace)
-        soon = now + _HAIR
-        waits: list[float] = []  # annotated: `list[float]()` is ten times slower
+        waits: dict[str, float] = {}
         drawn: dict[str, float] = {}
-        for bucket, window, needed, taken in draws:
-            full = space.get(bucket, now)
-            if full < now:
-                full = now
-            if full + needed > soon + window:
-                return False, [max(space.get(draw.bucket, now) - now, 0.0) for draw in draws]
-            wait = full - now + taken
-            waits.append(wait)
-            drawn[bucket] = now + wait
+        for draw in draws:
+            bucket = draw.bucket
+            name = bucket.name
+            wait = space.get(name, now) - now
+            if wait < 0.0:
+                wait = 0.0
+            wait += draw.seconds
+            if wait > bucket.seconds + _HAIR and not debt:
+                return False, {each.bucket.name: max(space.get(each.bucket.name, now) - now, 0.0) for each in draws}
+            if wait < 0.0:  # more is given back than is missing
+                wait = 0.0
+            waits[name] = wait
+            drawn[name] = now + wait
         space.update(drawn)
         if len(space) > self._max_buckets:
             self._tidy(space, now)

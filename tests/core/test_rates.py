@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.rates import UNLIMITED, Rate, Standing, layer_rates
+from mockserver.core.rates import UNLIMITED, Rate, Standing, layer_rates, make_bucket
 
 MINUTE, DAY = Rate("requests", "minute", 3), Rate("requests", "day", 100)
 TOKENS = Rate("tokens", "minute", 1000)
@@ -26,18 +26,19 @@ def test_the_later_win_each_kind_and_window_by_itself(
 
 
 def test_refill() -> None:
-    assert (MINUTE.refill(1), DAY.refill(2), TOKENS.refill(50)) == (20.0, 1728.0, 3.0)
+    drawn = [make_bucket(rate, "x").draw(amount).seconds for rate, amount in ((MINUTE, 1), (DAY, 2), (TOKENS, 50))]
+    assert drawn == [20.0, 1728.0, 3.0]
 
 
 @pytest.mark.parametrize(
     ("until_full", "left"), [(0.0, 3), (0.1, 2), (20.0, 2), (20.1, 1), (40.0, 1), (59.9, 0), (60.0, 0), (500.0, 0)]
 )
 def test_only_whole_ones_are_left(until_full: float, left: int) -> None:
-    assert MINUTE.compute_standing(until_full) == Standing(3, left, until_full)
+    assert make_bucket(MINUTE, "x").find_standing(until_full) == Standing(3, left, until_full)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 11, 997, 99_999])
 def test_what_was_taken_is_missing_and_no_more(limit: int) -> None:
-    rate = Rate("tokens", "minute", limit)
+    bucket = make_bucket(Rate("tokens", "minute", limit), "x")
     for taken in (1, limit // 2, limit - 1, limit):
-        assert rate.compute_standing(rate.refill(taken)).left == limit - taken
+        assert bucket.find_standing(bucket.draw(taken).seconds).left == limit - taken

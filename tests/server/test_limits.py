@@ -8,11 +8,11 @@ import pytest
 from mockserver.config.settings import Settings
 from mockserver.core.plan import Answer, Choice, Failure, Outcome, Raw, Text
 from mockserver.core.plan import Usage as Used
-from mockserver.core.rates import Limits, Rate, Standings
+from mockserver.core.rates import Limits, Rate
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.kinds.embeddings import Embeddings
-from mockserver.server.limits import Charge, Limiter, Reservation
+from mockserver.server.limits import Buckets, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryLimitStore
 from tests.state.test_buckets import Hand
@@ -43,10 +43,14 @@ def answer(prompt: int, completion: int, **more: Any) -> Answer:
     return Answer("1", 1, "m", (Choice((Text("x"),)),), Used(prompt, completion), **more)
 
 
-async def refused(limiter: Limiter, charge: Charge) -> Failure:
+async def refused(limiter: Limiter, buckets: Buckets, tokens: int = 0) -> Failure:
     with pytest.raises(Failure) as raised:
-        await reserve(limiter).take(charge, stay)
+        await reserve(limiter).take(buckets, tokens, receive=stay)
     return raised.value
+
+
+def read_remaining(one: Reservation, kind: str) -> str:
+    return dict(one.tell(()))[f"x-ratelimit-remaining-{kind}"]
 
 
 def test_rates_of_a_key_win_over_those_of_its_model_and_both_over_all() -> None:
@@ -54,33 +58,31 @@ def test_rates_of_a_key_win_over_those_of_its_model_and_both_over_all() -> None:
     assert rich is not None
     limiter = Limiter()
     limiter.configure(Limits((RPM, TPM)), rich, MODELS)
-    assert limiter.charge(None, "x").rates == (RPM, TPM)
-    assert limiter.charge("other", "gpt").rates == (Rate("requests", "minute", 9), TPM)
-    assert limiter.charge("k", "gpt").rates == (Rate("requests", "minute", 7), TPM)
+    for key, model, requests in ((None, "x", 3), ("other", "gpt", 9), ("k", "gpt", 7)):
+        buckets = limiter.find_buckets(key, model)
+        assert [each.rate.limit for each in (*buckets.requests, *buckets.tokens)] == [requests, 100]
 
 
 def test_buckets_are_those_of_a_key_and_a_model_by_any_name() -> None:
     limiter = limits(RPM, TPM)
-    charges = [
-        limiter.charge(*of).buckets for of in ((None, "m"), ("k", "m"), ("k", "o3"), ("k", "o"), ("sk-secret", "m"))
-    ]
-    assert charges[2] == charges[3]
-    assert len({bucket for charge in charges for bucket in charge}) == 8
-    assert "secret" not in str(charges)
+    found = [limiter.find_buckets(*of) for of in ((None, "m"), ("k", "m"), ("k", "o3"), ("k", "o"), ("sk-secret", "m"))]
+    assert found[2] == found[3]
+    assert len({bucket for each in found for bucket in (*each.requests, *each.tokens)}) == 8
+    assert "secret" not in str(found)
 
 
 async def test_refusals_name_the_limit_with_the_longest_wait() -> None:
     clock = Hand()
     limiter = limits(RPM, TPM, clock=clock)
-    charge = limiter.charge("k", "m").of(40, 40)
+    buckets = limiter.find_buckets("k", "m")
     for _ in range(2):
-        await reserve(limiter).take(charge, stay)
+        await reserve(limiter).take(buckets, 40, receive=stay)
     clock.at += 1
-    failure = await refused(limiter, charge)
+    failure = await refused(limiter, buckets, 40)
     assert failure.details == {"kind": "tokens", "window": "minute", "most": 100, "used": 79, "asked": 40}
     assert failure.retry_after == pytest.approx(11.0)
-    await reserve(limiter).take(limiter.charge("k", "m").of(0, 0), stay)
-    failure = await refused(limiter, limiter.charge("k", "m").of(0, 0))
+    await reserve(limiter).take(buckets, receive=stay)
+    failure = await refused(limiter, buckets)
     assert (failure.reason, failure.details["kind"], failure.details["used"]) == ("rate_limit", "requests", 3)
     assert failure.retry_after == pytest.approx(19.0)
 
@@ -99,80 +101,85 @@ async def test_refusals_name_the_limit_with_the_longest_wait() -> None:
 async def test_what_an_outcome_takes(outcome: Outcome, spent: int) -> None:
     limiter = limits(TPM)
     one = reserve(limiter)
-    charge = limiter.charge("k", "m").of(10, 10)
-    await one.take(charge, stay)
-    settled = await one.settle(charge, outcome)
-    assert (settled.needed, settled.spent) == (10, spent)
-    standings = list[Standings]()
-    other = Reservation(limiter, "n", lambda found: standings.append(found) or ())  # type: ignore[func-returns-value]
-    await other.take(limiter.charge("k", "m").of(0, 0), stay)
-    assert other.headers == ()  # they are made when they are read
-    assert standings[0].tokens is not None
-    assert standings[0].tokens.left == 100 - spent
+    buckets = limiter.find_buckets("k", "m")
+    await one.take(buckets, 10, receive=stay)
+    await one.settle(outcome)
+    other = reserve(limiter)
+    await other.take(buckets, receive=stay)
+    assert read_remaining(other, "tokens") == str(100 - spent)
 
 
-async def test_a_settled_charge_draws_the_same_again_but_needs_only_its_prompt() -> None:
+async def test_an_answer_may_take_more_than_is_left() -> None:
     limiter = limits(TPM)
+    buckets = limiter.find_buckets("k", "m")
+    for remaining in ("60", "20", "0"):
+        one = reserve(limiter)
+        await one.take(buckets, 10, receive=stay)
+        await one.settle(answer(10, 30))
+        assert read_remaining(one, "tokens") == remaining
+    await refused(limiter, buckets, 10)
+
+
+async def test_a_bucket_that_was_refilled_before_tokens_are_given_back_is_full() -> None:
+    clock = Hand()
+    limiter = limits(TPM, clock=clock)
     one = reserve(limiter)
-    charge = limiter.charge("k", "m").of(10, 10)
-    await one.take(charge, stay)
-    charge = await one.settle(charge, answer(10, 30))
-    for remaining in ("20", "0"):
-        again = reserve(limiter)
-        await again.take(charge, stay)
-        assert dict(again.headers)["x-ratelimit-remaining-tokens"] == remaining
-    await refused(limiter, charge)
+    await one.take(limiter.find_buckets("k", "m"), 10, receive=stay)
+    clock.at += 60
+    await one.settle(answer(2, 3))
+    assert read_remaining(one, "tokens") == "100"
+    assert dict(one.tell(()))["x-ratelimit-reset-tokens"] == "0ms"
 
 
 async def test_leaving_the_queue_gives_back_what_was_drawn() -> None:
     limiter = limits(RPM, concurrent=1, queue=1)
-    charge = limiter.charge("k", "m").of(0, 0)
+    buckets = limiter.find_buckets("k", "m")
     working = reserve(limiter)
-    await working.take(charge, stay)
+    await working.take(buckets, receive=stay)
     with pytest.raises(ClientLeftError):
-        await reserve(limiter).take(charge, left)
+        await reserve(limiter).take(buckets, receive=left)
     working.release()
     working.release()
     last = reserve(limiter)
-    await last.take(charge, stay)
-    assert dict(last.headers)["x-ratelimit-remaining-requests"] == "1"
+    await last.take(buckets, receive=stay)
+    assert read_remaining(last, "requests") == "1"
 
 
 async def test_a_refusal_for_a_rate_keeps_no_slot() -> None:
     limiter = limits(RPM, concurrent=1)
-    charge = limiter.charge("k", "m").of(0, 0)
+    buckets = limiter.find_buckets("k", "m")
     for _ in range(3):
         one = reserve(limiter)
-        await one.take(charge, stay)
+        await one.take(buckets, receive=stay)
         one.release()
     one = reserve(limiter)
     with pytest.raises(Failure, match="rate_limit"):
-        await one.take(charge, stay)
+        await one.take(buckets, receive=stay)
     one.release()
     other = reserve(limiter)
-    await other.take(limiter.charge("k", "another").of(0, 0), stay)
+    await other.take(limiter.find_buckets("k", "another"), receive=stay)
     with pytest.raises(Failure, match="overloaded"):
-        await reserve(limiter).take(limiter.charge("k", "another").of(0, 0), stay)
+        await reserve(limiter).take(limiter.find_buckets("k", "another"), receive=stay)
 
 
 # --- concurrency
 
 
-FREE = Charge((), ())
+FREE = Buckets()
 
 
 async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None:
     limiter = limits(concurrent=1, queue=2)
     gone, working = asyncio.Event(), reserve(limiter)
-    await working.take(FREE, stay)
+    await working.take(FREE, receive=stay)
 
     async def receive() -> Any:
         await gone.wait()
         return await left()
 
-    first = asyncio.create_task(reserve(limiter).take(FREE, receive))
+    first = asyncio.create_task(reserve(limiter).take(FREE, receive=receive))
     await asyncio.sleep(0.01)
-    second = asyncio.create_task(reserve(limiter).take(FREE, stay))
+    second = asyncio.create_task(reserve(limiter).take(FREE, receive=stay))
     await asyncio.sleep(0.01)
     gone.set()
     await asyncio.sleep(0)  # now the client has left
@@ -185,22 +192,22 @@ async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None
 async def test_a_wait_that_is_cancelled_leaves_nothing() -> None:
     limiter = limits(concurrent=1, queue=1)
     working, one = reserve(limiter), reserve(limiter)
-    await working.take(FREE, stay)
-    waiting = asyncio.create_task(one.take(FREE, stay))
+    await working.take(FREE, receive=stay)
+    waiting = asyncio.create_task(one.take(FREE, receive=stay))
     await asyncio.sleep(0.01)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     one.release()
     working.release()
-    await reserve(limiter).take(FREE, stay)
+    await reserve(limiter).take(FREE, receive=stay)
 
 
 async def test_limits_may_be_lifted_while_some_wait() -> None:
     limiter = limits(concurrent=1, queue=2)
     working = reserve(limiter)
-    await working.take(FREE, stay)
-    waiting = [asyncio.create_task(reserve(limiter).take(FREE, stay)) for _ in range(2)]
+    await working.take(FREE, receive=stay)
+    waiting = [asyncio.create_task(reserve(limiter).take(FREE, receive=stay)) for _ in range(2)]
     await asyncio.sleep(0.01)
     limiter.limits = Limits()
     working.release()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mockserver.core.rates import Draw, Limits
+from mockserver.core.rates import Bucket, Draw, Limits, Rate
 from mockserver.state.in_memory import MemoryLimitStore
 
 
@@ -18,14 +18,17 @@ class Hand:
         return self.at
 
 
-def third(bucket: str = "a") -> Draw:
-    """One of three in a minute."""
-    return Draw(bucket, 60.0, 20.0, 20.0)
+THREE = Rate("requests", "minute", 3)
+
+
+def third(name: str = "a", times: int = 1) -> Draw:
+    """One of three in a minute, or more."""
+    return Bucket(name, THREE, 60.0).draw(times)
 
 
 async def draw(store: MemoryLimitStore, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, list[float]]:
     entry = await store.enter(namespace, draws, Limits())
-    return entry.result == "entered", list(entry.waits)
+    return entry.result == "entered", list(entry.waits.values())
 
 
 async def test_a_bucket_starts_full_and_refills_continuously() -> None:
@@ -41,11 +44,11 @@ async def test_a_bucket_starts_full_and_refills_continuously() -> None:
     assert await draw(buckets, "n", (third(),)) == (True, [20.0])
 
 
-async def test_more_may_be_taken_than_is_needed_which_leaves_a_debt() -> None:
+async def test_more_may_be_taken_than_is_there_which_leaves_a_debt() -> None:
     clock = Hand()
     buckets = MemoryLimitStore(clock)
-    assert await draw(buckets, "n", (Draw("a", 60.0, 10.0, 90.0),)) == (True, [90.0])
-    clock.at += 49
+    assert await buckets.take("n", (third(times=4), third("b"))) == {"a": 80.0, "b": 20.0}
+    clock.at += 39
     assert (await draw(buckets, "n", (third(),)))[0] is False
     clock.at += 1
     assert await draw(buckets, "n", (third(),)) == (True, [60.0])
@@ -53,9 +56,9 @@ async def test_more_may_be_taken_than_is_needed_which_leaves_a_debt() -> None:
 
 async def test_what_is_given_back_is_there_again_and_no_more() -> None:
     buckets = MemoryLimitStore(Hand())
-    await draw(buckets, "n", (third(),))
-    assert await draw(buckets, "n", (Draw("a", 60.0, float("-inf"), -5.0),)) == (True, [15.0])
-    await draw(buckets, "n", (Draw("a", 60.0, float("-inf"), -500.0),))
+    await draw(buckets, "n", (third(times=2),))
+    assert await buckets.take("n", (third(times=-1),)) == {"a": 20.0}
+    assert await buckets.take("n", (third(times=-9),)) == {"a": 0.0}
     assert await draw(buckets, "n", (third(),)) == (True, [20.0])
 
 
@@ -74,7 +77,7 @@ async def test_of_too_many_those_go_first_that_are_full() -> None:
     clock = Hand()
     buckets = MemoryLimitStore(clock, max_buckets=10)
     await draw(buckets, "n", (third("empty"),))
-    await draw(buckets, "n", (third("empty"), *(Draw(name, 1.0, 1.0, 1.0) for name in ("full", "too"))))
+    await draw(buckets, "n", (third("empty"), *(Bucket(name, THREE, 1.0).draw(3) for name in ("full", "too"))))
     clock.at += 10
     for number in range(8):
         await draw(buckets, "n", (third(str(number)),))

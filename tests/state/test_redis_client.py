@@ -11,7 +11,7 @@ from time import sleep
 import pytest
 import redis
 
-from mockserver.core.rates import Draw, Limits
+from mockserver.core.rates import Bucket, Limits, Rate
 from mockserver.core.state import Precondition, StateLostError
 from mockserver.state.redis.client import MAX_BATCH, RedisClient, open_client, read_address
 from mockserver.state.redis.stores import Codec, RedisCounters, RedisLimitStore, RedisValueStore
@@ -171,7 +171,7 @@ async def test_a_full_redis(client: RedisClient, shared: RedisServer, caplog: py
     assert await counters.count("a", "x") == 2
 
 
-DRAW = (Draw("requests", 60.0, 1.0, 1.0),)
+DRAW = (Bucket("requests", Rate("requests", "minute", 60), 60.0).draw(1),)
 WRITES: dict[str, Callable[[RedisClient], Awaitable[object]]] = {
     "times": lambda client: RedisCounters(client).open("a", (Precondition("x", 5),), None),
     "a rule of another state": lambda client: RedisCounters(client).open("a", (Precondition("y", 1, "on"),), None),

@@ -191,6 +191,7 @@ ChatBody = shape(
 
 
 def make_chat_model(schema: Schema) -> Model:
+    """Return the model of a chat's body, which reads unusual messages, tools and formats if nothing is checked."""
     lenient = {"tools": read_tools, "response_format": read_format}
     return Model(schema, conversation={"messages": read_messages}, lenient=lenient)
 

@@ -12,6 +12,7 @@ from mockserver.wire.responses import ITEM_KINDS
 
 
 def find_item_type(item: Body) -> str:
+    """Return the type of an input item; messages, which have a role, and references may lack it."""
     kind: str | None = item.get("type")
     return kind if kind is not None else "message" if "role" in item else "item_reference"
 

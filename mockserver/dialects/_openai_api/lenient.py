@@ -34,6 +34,7 @@ def _read_message(given: Json) -> dict[str, Json] | None:
 
 
 def read_role(given: Body) -> str | None:
+    """Return the role of a message, or of its author; None without either."""
     author = given.get("author")  # as Harmony, the format of gpt-oss, has it
     role = given.get("role", author.get("role") if isinstance(author, Mapping) else None)
     return role if isinstance(role, str) and role else None
@@ -63,6 +64,7 @@ def _read_part(given: Json) -> Json:
 
 
 def read_tool_call(given: Json) -> dict[str, Json] | None:
+    """Return a tool call of a chat, with an empty id if it has none; None if its tool has no name."""
     if not isinstance(given, Mapping):
         return None
     name = given.get("id")
@@ -76,6 +78,7 @@ def read_tool_call(given: Json) -> dict[str, Json] | None:
 
 
 def read_function(given: Json) -> dict[str, Json] | None:
+    """Return the name and arguments of a called function, as texts; None if it has no name."""
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
         return None
     return {"name": given["name"], "arguments": _write_text(given.get("arguments"))}
@@ -171,4 +174,5 @@ def _read_item_part(given: Json) -> Json:
 
 
 def read_list(given: Json) -> list[Json]:
+    """Return a list; any other value is an empty one."""
     return given if isinstance(given, list) else []

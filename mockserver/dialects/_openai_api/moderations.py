@@ -80,6 +80,7 @@ def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -
 
 
 def list_input_types(call: Call) -> tuple[str, ...]:
+    """Return the types of the inputs that are judged together: text, image or both."""
     given = call.raw["input"]
     if isinstance(given, list) and given and isinstance(given[0], dict):
         kinds = {"image" if part["type"] == "image_url" else "text" for part in given}

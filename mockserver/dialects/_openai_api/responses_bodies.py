@@ -231,6 +231,7 @@ ResponseBody = shape(
 
 
 def make_responses_model(schema: Schema) -> Model:
+    """Return the model of a Responses body, which reads unusual items and tools if nothing is checked."""
     return Model(schema, conversation={"input": read_items}, lenient={"tools": read_flat_tools})
 
 

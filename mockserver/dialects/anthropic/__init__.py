@@ -11,7 +11,7 @@ from mockserver.dialects.anthropic import batches, completions, files
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
 from mockserver.dialects.anthropic.bodies import COUNT, NAME
 from mockserver.dialects.anthropic.clouds import list_vertex_operations
-from mockserver.dialects.anthropic.errors import list_rate_limit_headers, make_error_event, read_credential
+from mockserver.dialects.anthropic.errors import make_error_event, read_credential, write_rate_limits
 from mockserver.dialects.anthropic.models import make_model_operations
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import parse_messages
@@ -65,7 +65,7 @@ DIALECT = Dialect(
     ),
     read_credential=read_credential,
     fail=fail,
-    rate_limit_headers=list_rate_limit_headers,
+    rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "items"}),
     missing=dict.fromkeys(

@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
@@ -85,18 +85,21 @@ def make_error_event(failed: Reply, last: bytes) -> Frame:
     return Frame(data, "error", part="finish")
 
 
-def list_rate_limit_headers(standings: Standings) -> Headers:
+def write_rate_limits(standings: Standings) -> HeaderLines:
     """Return limit, remaining amount and reset of requests, and of tokens under each of Anthropic's names."""
-    named = (("requests", standings.requests), *((f"{kind}tokens", standings.tokens) for kind in ("", *_KINDS)))
-    return tuple(
-        (f"anthropic-ratelimit-{name}-{key}", value)
-        for name, standing in named
-        if standing is not None
-        for key, value in (
-            ("limit", str(standing.limit)),
-            ("remaining", str(standing.left if name == "requests" else _round_left(standing))),
-            ("reset", write_moment(ceil(wall() + standing.reset))),
-        )
+    lines = "" if standings.requests is None else _write_three("requests", standings.requests, standings.requests.left)
+    tokens = standings.tokens
+    if tokens is not None:
+        left = _round_left(tokens)
+        lines += "".join([_write_three(f"{kind}tokens", tokens, left) for kind in ("", "input-", "output-")])
+    return HeaderLines(lines)
+
+
+def _write_three(name: str, standing: Standing, left: int) -> str:
+    return (
+        f"anthropic-ratelimit-{name}-limit: {standing.limit}\r\n"
+        f"anthropic-ratelimit-{name}-remaining: {left}\r\n"
+        f"anthropic-ratelimit-{name}-reset: {write_moment(ceil(wall() + standing.reset))}\r\n"
     )
 
 
@@ -105,7 +108,6 @@ def _round_left(tokens: Standing) -> int:
     return tokens.left if tokens.limit < _ROUND else min((tokens.left + _ROUND // 2) // _ROUND * _ROUND, tokens.limit)
 
 
-_KINDS = ("input-", "output-")
 _ROUND = 1000
 _BLOCKED = "Output blocked by content filtering policy"
 _JSON_WORDING = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")

@@ -8,7 +8,7 @@ from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import EVENT_TYPE, make_answer_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import make_embed_operations
-from mockserver.dialects.cohere.errors import fail, list_rate_limit_headers, make_error_event, write_header_lines
+from mockserver.dialects.cohere.errors import fail, make_error_event, write_header_lines, write_rate_limits
 from mockserver.dialects.cohere.models import make_model_operations
 from mockserver.dialects.cohere.old_chat import LINES_TYPE, make_old_chat_operations
 from mockserver.dialects.cohere.request import parse_chat
@@ -53,7 +53,7 @@ DIALECT = Dialect(
     ),
     read_credential=read_bearer,
     fail=fail,
-    rate_limit_headers=list_rate_limit_headers,
+    rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"content_filter", "finish_error", "refusal", "annotations", "call_pieces"}),
     missing={

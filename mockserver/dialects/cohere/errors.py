@@ -6,7 +6,7 @@ from pydantic_core import from_json
 
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects._errors import (
@@ -118,14 +118,13 @@ def make_old_error_event(failed: Reply, last: bytes) -> Frame:
     return break_off_line(str(from_json(failed.body)["message"]))
 
 
-def list_rate_limit_headers(standings: Standings) -> Headers:
+def write_rate_limits(standings: Standings) -> HeaderLines:
     """Return the headers of trial keys: the limit of calls, and how many are left."""
     calls = standings.requests
     if calls is None:
-        return ()
-    return (
-        ("x-trial-endpoint-call-limit", str(calls.limit)),
-        ("x-trial-endpoint-call-remaining", str(calls.left)),
+        return HeaderLines()
+    return HeaderLines(
+        f"x-trial-endpoint-call-limit: {calls.limit}\r\nx-trial-endpoint-call-remaining: {calls.left}\r\n"
     )
 
 

@@ -1,12 +1,12 @@
 """Fireworks: text completions with their published schema, chat, embeddings, and recordings (https://docs.fireworks.ai)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply, write_lines
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
@@ -90,25 +90,25 @@ def _write_metric_lines(metrics: Mapping[str, Json]) -> str:
 
 @lru_cache(maxsize=4096)
 def _count_tokens_left(prompt: int, generated: int) -> str:
-    limits = (
-        *_list_limits("prompt", TOKENS_OF_PROMPTS, left=max(TOKENS_OF_PROMPTS - prompt, 0)),
-        *_list_limits("generated", TOKENS_GENERATED, left=max(TOKENS_GENERATED - generated, 0)),
+    return _write_limits("prompt", TOKENS_OF_PROMPTS, left=max(TOKENS_OF_PROMPTS - prompt, 0)) + _write_limits(
+        "generated", TOKENS_GENERATED, left=max(TOKENS_GENERATED - generated, 0)
     )
-    return write_lines(limits)
 
 
-def _list_rate_limits(standings: Standings) -> Headers:
+def _write_rate_limits(standings: Standings) -> HeaderLines:
     tokens = standings.tokens
     if tokens is None:
-        return ()
+        return HeaderLines()
     kinds = ("prompt", "generated")
-    return tuple([header for kind in kinds for header in _list_limits(kind, tokens.limit, left=tokens.left)])
+    return HeaderLines("".join([_write_limits(kind, tokens.limit, left=tokens.left) for kind in kinds]))
 
 
-def _list_limits(kind: str, limit: int, *, left: int) -> Iterator[tuple[str, str]]:
-    for name in ("prompt", "cache-adjusted-prompt") if kind == "prompt" else (kind,):
-        yield f"x-ratelimit-limit-tokens-{name}", str(limit)
-        yield f"x-ratelimit-remaining-tokens-{name}", str(left)
+def _write_limits(kind: str, limit: int, *, left: int) -> str:
+    names = ("prompt", "cache-adjusted-prompt") if kind == "prompt" else (kind,)
+    lines = [
+        f"x-ratelimit-limit-tokens-{name}: {limit}\r\nx-ratelimit-remaining-tokens-{name}: {left}\r\n" for name in names
+    ]
+    return "".join(lines)
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -202,7 +202,7 @@ DIALECT = Dialect(
     ),
     read_credential=read_bearer,
     fail=_fail,
-    rate_limit_headers=_list_rate_limits,
+    rate_limit_headers=_write_rate_limits,
     models=(
         "accounts/fireworks/models/kimi-k2-instruct-0905",
         "accounts/fireworks/models/deepseek-v3p1",

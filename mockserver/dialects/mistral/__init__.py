@@ -19,7 +19,7 @@ from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_ca
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import make_answer_reply, make_json_reply, make_request_hex
 from mockserver.dialects.mistral.conversations import make_conversation_operations
-from mockserver.dialects.mistral.errors import fail, list_rate_limit_headers, refuse, write_header_lines
+from mockserver.dialects.mistral.errors import fail, refuse, write_header_lines, write_rate_limits
 from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
@@ -155,7 +155,7 @@ DIALECT = Dialect(
     ),
     read_credential=read_bearer,
     fail=fail,
-    rate_limit_headers=list_rate_limit_headers,
+    rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"finish_error"}),
     missing=dict.fromkeys(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
@@ -30,15 +30,15 @@ def write_header_lines(http: HttpRequest, call: Call | None) -> str:
     )
 
 
-def list_rate_limit_headers(standings: Standings) -> Headers:
+def write_rate_limits(standings: Standings) -> HeaderLines:
     """Return limit and remaining amount of requests and tokens in a minute, if they are limited."""
     kinds = (("req", standings.requests), ("tokens", standings.tokens))
-    return tuple(
-        (f"x-ratelimit-{what}-{kind}-minute", str(number))
-        for kind, standing in kinds
-        if standing is not None
-        for what, number in (("limit", standing.limit), ("remaining", standing.left))
-    )
+    lines = [
+        f"x-ratelimit-limit-{kind}-minute: {one.limit}\r\nx-ratelimit-remaining-{kind}-minute: {one.left}\r\n"
+        for kind, one in kinds
+        if one is not None
+    ]
+    return HeaderLines("".join(lines))
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:

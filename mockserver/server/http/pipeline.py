@@ -81,8 +81,10 @@ class Pipeline:
     def leave(self) -> None:
         """Answer nothing more, as the client has left."""
         self._waiting.clear()
-        if self.answering is not None:
-            self.answering.leave()
+        answering = self.answering
+        self.answering = None
+        if answering is not None:
+            answering.leave()
 
 
 class Connection(Protocol):

@@ -196,7 +196,7 @@ class ConnectionProtocol(asyncio.Protocol):
         elif latest is None or latest.keep_alive:  # else nothing was to follow
 
             async def refuse(*_: object) -> None:
-                raise failure
+                raise failure.renew()  # its own traceback leads to the connection
 
             self._queue(RequestCycle(self, self.parser.describe_refused(), refuse, is_whole=False))
 
@@ -349,6 +349,8 @@ class ConnectionProtocol(asyncio.Protocol):
         self.connections.discard(self)
         self.shared.watch.leave(self.deadline)
         self.parser.close()
+        del self.deadline  # which leads back here, as the latest request does: nothing is left to Python's collector
+        self._latest = None
 
 
 def _find_nothing(path: str) -> Destination | None:

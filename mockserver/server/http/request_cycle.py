@@ -68,7 +68,7 @@ class RequestBody:
         if self._failure is not None:
             failure = self._failure
             self._failure = None
-            raise failure
+            raise failure.renew()  # a traceback leads here
         data = bytes(self._unread)
         self._unread.clear()
         return {"type": "http.request", "body": data, "more_body": not self.is_whole}
@@ -104,7 +104,7 @@ class RequestCycle:
         try:
             await self._app(scope, self.body.receive, self.send)
         except Failure as raised:
-            failure = raised
+            failure = raised.renew()  # a traceback leads here
         except asyncio.CancelledError:
             failure = STOPPING
         except Exception:

@@ -72,7 +72,7 @@ class SocketProtocol(asyncio.Protocol):
         self._messages = asyncio.Queue[Message]()  # for the application
         self._websocket = ServerProtocol(extensions=[_DEFLATE], max_size=max_size)
         self._handshake = Handshake(self._websocket, head, server_state.default_headers)
-        self._scope = _make_scope(connection.make_scope(head, wire=self), self._handshake.headers)
+        self._scope = _make_scope(connection.make_scope(head, wire=self), self._handshake.headers)  # until it runs
         self._is_answered = False  # the handshake is
         self._early = b""  # what has come before
         self._reader = MessageReader()
@@ -99,6 +99,7 @@ class SocketProtocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._keepalive.stop()
+        del self._keepalive  # which leads back here
         self._connections.discard(self)
         self._watch.leave(self)
         self._messages.put_nowait({"type": "websocket.disconnect", "code": 1005 if self._is_answered else 1006})
@@ -239,14 +240,16 @@ class SocketProtocol(asyncio.Protocol):
     # The application
 
     async def _run(self) -> None:
+        scope = self._scope
+        del self._scope  # which leads back here
         try:
-            await self._app(self._scope, self.receive, self.send)
+            await self._app(scope, self.receive, self.send)
         except asyncio.CancelledError:  # the server has waited long enough
             self.transport.abort()
         except SocketClosedError:
             pass
         except Exception:
-            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self._scope["path"]))
+            log.exception("internal error of mockserver on a WebSocket at %s", ascii(scope["path"]))
         if not (self._is_answered or self._is_lost):
             self._send_response(self._websocket.reject(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal Server Error"))
         if self._close_timer is None:

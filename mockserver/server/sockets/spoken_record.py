@@ -114,6 +114,7 @@ class RecordedSession(SocketSession):
         finally:
             if self.record is not None:
                 self.record.end(self.close_code, self._closed_with)
+                self.record = None  # which leads back here
 
     def begin_record(self, model: str) -> SessionRecord:
         """Return the record of this session, which begins now."""

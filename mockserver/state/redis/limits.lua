@@ -1,6 +1,6 @@
 -- Buckets and slots. KEYS: buckets (when each is full), slots (when each ends), queue (in order of arrival).
 -- ARGV: what to do (enter, take, look, leave, renew), most slots (-1: any number), most waiting, seconds that a slot
--- lasts without renewal, most buckets, place; then places to renew, or of each draw: bucket, window, needed, taken.
+-- lasts without renewal, most buckets, place; then places to renew, or of each draw: bucket, window, amount.
 local buckets, slots, queue = KEYS[1], KEYS[2], KEYS[3]
 local order, most, waiting, lasts = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local place, HAIR = ARGV[6], 1e-6
@@ -19,20 +19,20 @@ local function fill() -- free slots go to those that have waited longest
   end
 end
 
-local function draw() -- all or nothing; of each bucket the seconds until it is full
+local function draw() -- all or nothing, and what is taken may leave a debt; of each bucket the seconds until it is full
   local full, waits, refused = {}, {}, false
-  for at = 7, #ARGV, 4 do
-    local window, needed, taken = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  for at = 7, #ARGV, 3 do
+    local window, amount = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
     local when = math.max(tonumber(redis.call('ZSCORE', buckets, ARGV[at]) or now), now)
-    refused = refused or when + needed > now + HAIR + window
+    refused = refused or order == 'enter' and when + amount > now + HAIR + window
     full[#full + 1] = when
-    waits[#waits + 1] = when - now + taken
+    waits[#waits + 1] = math.max(when - now + amount, 0)
   end
   for at = 1, #full do
     if refused then
       waits[at] = full[at] - now
     else
-      redis.call('ZADD', buckets, precise(now + waits[at]), ARGV[3 + 4 * at])
+      redis.call('ZADD', buckets, precise(now + waits[at]), ARGV[4 + 3 * at])
     end
     waits[at] = precise(waits[at])
   end

@@ -1,11 +1,12 @@
 """Counters, kept answers and limits in Redis, as `core/state.py` promises; each step is one script."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from math import inf
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple
 
-from mockserver.core.rates import Admission, Draw, Limits
+from msgspec.structs import replace
+
+from mockserver.core.rates import Admission, Draw, Limits, Waits
 from mockserver.core.seed import make_token
 from mockserver.core.state import STATE, Precondition, StateLostError, Value, VersionedValue
 from mockserver.state.redis.client import Argument, RedisClient, load_script
@@ -154,9 +155,9 @@ class RedisLimitStore:
                 raise StateLostError("the queue was lost")
             await asyncio.sleep(LOOKED_EVERY)
 
-    async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
+    async def take(self, namespace: str, draws: Sequence[Draw]) -> Waits:
         _, *waits = await self._send("take", namespace, Limits(), "", *_write_draws(draws))
-        return [float(wait) for wait in waits]
+        return _read_waits(draws, waits)
 
     def leave(self, namespace: str, place: str, limits: Limits) -> None:
         self._held.pop(place, None)
@@ -176,12 +177,12 @@ class RedisLimitStore:
             if place:
                 self._send("leave", namespace, limits, place)
             raise
-        entry = Admission(result.decode(), [float(wait) for wait in waits])  # type: ignore[arg-type]
+        entry = Admission(result.decode(), _read_waits(draws, waits))  # type: ignore[arg-type]
         if not place or entry.result not in ("entered", "queued"):
             return entry
         if entry.result == "entered":
             self._hold(namespace, place)
-        return entry._replace(place=place)
+        return replace(entry, place=place)
 
     def _hold(self, namespace: str, place: str) -> None:
         self._held[place] = namespace
@@ -203,9 +204,11 @@ class RedisLimitStore:
         return self._client.run(_LIMITS, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
 
 
-def _write_draws(draws: Sequence[Draw]) -> list[Argument]:
-    """Return draws as Lua reads them, which knows no infinity."""
-    words = list[Argument]()
-    for bucket, window, needed, taken in draws:
-        words += bucket, window, -1e300 if needed == -inf else needed, taken
-    return words
+def _write_draws(draws: Sequence[Draw]) -> Iterator[Argument]:
+    for draw in draws:
+        yield from (draw.bucket.name, draw.bucket.seconds, draw.seconds)
+
+
+def _read_waits(draws: Sequence[Draw], waits: Sequence[bytes]) -> Waits:
+    """Return the seconds until each bucket is full; Redis tells none if nothing was drawn for want of room."""
+    return {draw.bucket.name: float(wait) for draw, wait in zip(draws, waits, strict=False)}

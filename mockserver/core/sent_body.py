@@ -84,7 +84,7 @@ def _cut_frames(data: bytes, ends: Iterable[tuple[int, int]], pieces: Sequence[P
         while reached < following:
             row += 1
             reached += len(pieces[row][1])
-        if end > start or data[:1] != b"{":  # an empty line, which keeps a stream of lines alive, is none
+        if end > start or data[:1] != b"{":  # an empty line, which keeps a stream of lines alive, is not one
             yield SentFrame(pieces[row][0], data[start:end])
         start = following
     if start < len(data):

@@ -93,7 +93,7 @@ def _make_readable(schema: Json) -> Json:
 
 
 def _escape_references(schema: Json, *, named: bool = False) -> Json:
-    """`named`: it holds schemas by names, which are no keywords."""
+    """`named`: its keys are names of schemas, and not keywords."""
     if isinstance(schema, list):
         return list(map(_escape_references, schema))
     if not isinstance(schema, Mapping):

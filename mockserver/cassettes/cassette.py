@@ -134,7 +134,7 @@ def _find_value(call: Call, name: str) -> Json:
     place, _, inner = name.partition(".")
     match place:
         case "header" if inner:
-            return call.http.header(inner)
+            return call.http.find_header(inner)
         case "query" if inner:
             return call.http.query.get(inner)
     value: Json = call.body

@@ -45,7 +45,7 @@ def join_data(event: bytes) -> str | None:
 def replace_data(event: bytes, data: str) -> bytes:
     """Return the event with other data of as many lines; a message has its new length and checksums."""
     if (message := read_message(event)) is not None:
-        return message.with_text(data).write()
+        return message.replace_text(data).write()
     if is_json_line(event):
         return data.encode("utf-8", "surrogateescape") + event[len(event.rstrip(b"\r\n")) :]
     lines = iter(data.encode("utf-8", "surrogateescape").split(b"\n"))

@@ -44,16 +44,25 @@ class Option(Struct, frozen=True):
 
 
 def list_options(fault: type[Any]) -> tuple[Option, ...]:
+    """Return the options of a fault that rules may set, from the annotations of its fields."""
     hints = get_type_hints(fault, include_extras=True)
     stated = [(each, settable) for each in fields(fault) for settable in get_args(hints[each.name])[1:]]
     return tuple(
-        Option(each.name, each.name.rstrip("_"), settable.kind, settable.about, each.default, settable.among)
+        Option(
+            each.name,
+            each.name.rstrip("_"),
+            kind=settable.kind,
+            about=settable.about,
+            default=each.default,
+            among=settable.among,
+        )
         for each, settable in stated
         if isinstance(settable, Settable)
     )
 
 
 def is_counted(where: str) -> bool:
+    """Return whether a position is a count, `after_tokens`, and not one of the words for a place."""
     return where.startswith("after_")
 
 

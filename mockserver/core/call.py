@@ -5,7 +5,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -60,6 +60,13 @@ class PlainMessages(tuple[Message, ...]):
     __slots__ = ()
 
 
+class Grammar(NamedTuple):
+    """What the input of a custom tool must be: `syntax` is lark or regex."""
+
+    syntax: str
+    definition: str
+
+
 class Tool(Struct, frozen=True, gc=False):
     """An offered tool; `parameters` is a JSON Schema, or None if it takes nothing."""
 
@@ -68,7 +75,7 @@ class Tool(Struct, frozen=True, gc=False):
     parameters: Json = None
     kind: str = "function"  # or "custom", which takes free text, or the type of a hosted tool
     strict: bool = False
-    grammar: tuple[str, str] | None = None  # of a custom tool's input: syntax (lark or regex) and definition
+    grammar: Grammar | None = None  # of the input of a custom tool
     options: Mapping[str, Json] = {}  # how the client configures a hosted tool
     namespace: str = ""  # groups it with others; names are unique within it
 
@@ -82,6 +89,7 @@ class Toolset(tuple[Tool, ...]):
 
     @lazy_property
     def declaration(self) -> str:
+        """The text that tells a model of these tools."""
         return _write_declaration(self)
 
     @lazy_property
@@ -108,7 +116,8 @@ class Prompt(Struct, frozen=True, gc=False):
     numbers: tuple[int, ...] | None = None
     suffix: str | None = None
 
-    def tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def find_tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """Return the tokens of the prompt: those that the client sent as numbers, or those of its text."""
         return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
 
     def count(self, tokenizer: Tokenizer) -> int:
@@ -129,7 +138,7 @@ class Page(Struct, frozen=True):
     backwards: bool = False
     before: str | None = None
 
-    def of(self, entries: Sequence[Entry], name: Callable[[Entry], str]) -> tuple[tuple[Entry, ...], bool]:
+    def select(self, entries: Sequence[Entry], name: Callable[[Entry], str]) -> tuple[tuple[Entry, ...], bool]:
         """Return the entries of this page, and whether there are others beyond it.
 
         Nothing is after an unknown name, or before it.
@@ -149,17 +158,25 @@ class Page(Struct, frozen=True):
 FIRST_PAGE = Page()
 
 
+class ServerTool(NamedTuple):
+    """A tool of an MCP server, by the server's label; an empty name stands for any of its tools."""
+
+    label: str
+    name: str = ""
+
+
 class ToolChoice(Struct, frozen=True, gc=False):
     """The tool choice: `mode` is none, auto, required or named; `names` are the allowed tools.
 
-    `servers` holds pairs of an MCP server label and a tool name (empty: any tool); no pairs: all servers.
+    `servers` are the allowed tools of MCP servers; without any, all tools of all servers are allowed.
     """
 
     mode: str
     names: tuple[str, ...] = ()
-    servers: tuple[tuple[str, str], ...] = ()
+    servers: tuple[ServerTool, ...] = ()
 
     def allows(self, tool: Tool) -> bool:
+        """Return whether the choice leaves a tool; without names it leaves all."""
         return not self.names or tool.name in self.names or tool.full_name in self.names
 
 
@@ -180,6 +197,7 @@ class McpConnector(Struct, frozen=True):
     is_defined: bool = False
 
     def allows(self, tool: McpTool) -> bool:
+        """Return whether the request lets the provider call a tool of the server."""
         return tool.name not in self.refused and (self.allowed is None or _selects(self.allowed, tool))
 
     def needs_approval(self, tool: McpTool) -> bool:
@@ -302,7 +320,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @property
     def label(self) -> str:
-        """Return the name by which settings know whom it asks: its host, or its dialect."""
+        """The name by which settings know whom it asks: its host, or its dialect."""
         return self.host or self.dialect
 
     @property
@@ -311,17 +329,17 @@ class Call(Struct, frozen=True, dict=True):
 
     @property
     def upstream(self) -> str:
-        """Return the name of the upstream that can answer it: its label, or `mcp/files` for an MCP server."""
+        """The name of the upstream that can answer it: its label, or `mcp/files` for an MCP server."""
         return self.label if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
 
     @lazy_property
     def fingerprint(self) -> str:
-        """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
+        """A hash of the meaning: 32 hex digits, the same on every machine and Python."""
         return compute_fingerprint(self.dialect, self.operation, self.meaning)
 
     @lazy_property
     def content_fingerprint(self) -> str:
-        """Return a hash of the meaning without schemas and tools, so that a new property changes no other value."""
+        """A hash of the meaning without schemas and tools, so that a new property changes no other value."""
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
         kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
@@ -329,7 +347,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def last_user_text(self) -> str | None:
-        """Return the text of the user's last message; None without one."""
+        """The text of the user's last message; None without one."""
         for message in reversed(self.messages):
             if message.role == "user":
                 return message.text
@@ -337,11 +355,12 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def last_user(self) -> str:
+        """The text of the user's last message; empty without one."""
         return self.last_user_text or ""
 
     @lazy_property
     def last_turn(self) -> Message | None:
-        """Return the last message of the user, the assistant or a tool.
+        """The last message of the user, the assistant or a tool.
 
         Clients add instructions after it. Where there are only instructions, the last of them is what is said.
         """
@@ -352,20 +371,23 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def system(self) -> str:
+        """The instructions: the texts of all system and developer messages."""
         return "\n".join([m.text for m in self.messages if m.role in _INSTRUCTING])
 
     @lazy_property
     def since_user(self) -> tuple[Message, ...]:
+        """The messages after the user's last one."""
         positions = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
         return self.messages[next(positions, 0) :]
 
     @lazy_property
     def turn(self) -> int:
+        """How many messages of the assistant there are so far."""
         return [m.role for m in self.messages].count("assistant")
 
     @lazy_property
     def opening_fingerprint(self) -> str:
-        """Return a hash of the conversation up to its first user message, which does not change as it grows."""
+        """A hash of the conversation up to its first user message, which does not change as it grows."""
         if self.operation == OTHER:
             return self.fingerprint
         spoken = self.spoken
@@ -375,7 +397,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def prompt_tokens(self) -> int:
-        """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
+        """The prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum([prompt.count(self.tokenizer) for prompt in self.prompts])
         count = self.tokenizer.count
@@ -405,6 +427,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @property
     def spoken(self) -> tuple[Message, ...]:
+        """The messages without the instructions that begin the conversation."""
         return self.messages[1:] if self.has_instructions else self.messages
 
     def limit_tokens(self, max_tokens: int) -> "Call":
@@ -418,7 +441,7 @@ class Call(Struct, frozen=True, dict=True):
         vars(other).update(vars(self))
         return other
 
-    def tool(self, name: str, namespace: str = "") -> Tool | None:
+    def find_tool(self, name: str, namespace: str = "") -> Tool | None:
         """Return the offered tool of a name; without a namespace, the first in any."""
         return next(iter(self.find_tools(name, namespace)), None)
 
@@ -430,7 +453,7 @@ class Call(Struct, frozen=True, dict=True):
 
 Call.raw = lazy_field(Call.raw)  # type: ignore[assignment]
 
-_INSTRUCTING = ("system", "developer")  # roles of messages that are no turn of the conversation
+_INSTRUCTING = ("system", "developer")  # roles of messages that are not a turn of the conversation
 
 # The keys of the meaning that decide the shape of an answer, rather than its content.
 _SHAPING = frozenset(
@@ -444,6 +467,7 @@ def compute_fingerprint(*parts: Json) -> str:
 
 
 def compute_digest(written: bytes) -> str:
+    """Return a hash of these bytes: 32 hex digits."""
     hasher = _EMPTY.copy()  # takes a third less than a new one
     hasher.update(written)
     return hasher.hexdigest()
@@ -453,7 +477,9 @@ _EMPTY = blake2b(digest_size=16)
 
 
 _read_text = attrgetter("text")
-_NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one
+_NAMED = 1  # tokens
+_TOOLS = 9
+_SHARED = 4  # as tools share the system message, if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
@@ -491,7 +517,7 @@ def _declare_function(tool: Tool) -> Iterator[str]:
     if tool.description:
         yield f"// {tool.description}"
     if tool.grammar is not None:
-        yield from (f"// {line}" for line in tool.grammar[1].splitlines())
+        yield from (f"// {line}" for line in tool.grammar.definition.splitlines())
     properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
     if tool.kind == "custom":
         yield f"type {tool.name} = (_: string) => any;"
@@ -558,10 +584,12 @@ def list_tool_results(call: Call) -> tuple[ToolResult, ...]:
 
 
 def list_recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
+    """Return the tool calls since the user's last message."""
     return tuple(made for message in call.since_user for made in message.tool_calls)
 
 
 def list_tool_calls(call: Call) -> tuple[ToolCall, ...]:
+    """Return the tool calls of the whole conversation."""
     return tuple(made for message in call.messages for made in message.tool_calls)
 
 

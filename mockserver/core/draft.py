@@ -56,7 +56,7 @@ class Draft(Struct, frozen=True, dict=True):
 
     @lazy_property
     def plain(self) -> PlainChoices | None:
-        """Return the choices of an answer to which nothing is done; None if one of them is more than that."""
+        """The choices of an answer to which nothing is done; None if one of them is more than that."""
         choices: list[Choice] = []
         counts: list[int] = []
         most = 0
@@ -117,7 +117,7 @@ class RenderContext(Struct, frozen=True, dict=True):
 
     @lazy_property
     def generate(self) -> Generate:
-        """Return what asks the generators, by `generate(kind, options, index)`, for choice number `index`.
+        """What asks the generators, by `generate(kind, options, index)`, for choice number `index`.
 
         Kind "auto" is what an unmatched request would get.
         """
@@ -140,7 +140,7 @@ class FaultSpec(Struct, frozen=True):
 
     @property
     def counts(self) -> bool:
-        """Return whether it may apply to one call and not to the next equal one."""
+        """Whether it may apply to one call and not to the next equal one."""
         return self.probability is not None or self.times is not None
 
 
@@ -151,7 +151,7 @@ RuleOutcome = LocalOutcome | PlayCassette | Forward
 class RuleAnswer(Struct, frozen=True):
     """What a rule answers to one call. Without an outcome, a later rule answers.
 
-    `path` names the step or branch: `one_of[0].steps[2]`; empty if there is none.
+    `path` names the step or branch: `one_of[0].steps[2]`; it is empty without one.
     """
 
     outcome: RuleOutcome | None

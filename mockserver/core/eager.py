@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class MustWait(Exception):  # noqa: N818  # that is no error
+class MustWait(Exception):  # noqa: N818  # it is not an error
     """A coroutine that was begun has to wait; whoever awaits `rest`, in a task, goes on with it."""
 
     def __init__(self, rest: Awaitable[Any]) -> None:

@@ -30,21 +30,21 @@ class EventMessage(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the type of the event or of the exception, or the code of an error."""
+        """The type of the event or of the exception, or the code of an error."""
         return next((value for name, value in self.headers if name in (*_KINDS, ":error-code")), "")
 
     @property
     def kind(self) -> str:
-        """Return `event`, `exception` or `error`."""
+        """`event`, `exception` or `error`."""
         return dict(self.headers).get(":message-type", "event")
 
     @property
     def text(self) -> str:
-        """Return the payload; of a chunk, what it holds."""
+        """The payload; of a chunk, what it holds."""
         inner = _open_chunk(self.payload) if self.name == CHUNK else None
         return (self.payload if inner is None else inner[0]).decode("utf-8", "surrogateescape")
 
-    def with_text(self, text: str) -> "EventMessage":
+    def replace_text(self, text: str) -> "EventMessage":
         """Return the message with another payload; a chunk with other contents."""
         data = text.encode("utf-8", "surrogateescape")
         inner = _open_chunk(self.payload) if self.name == CHUNK else None
@@ -52,7 +52,7 @@ class EventMessage(Struct, frozen=True):
 
     @property
     def padding(self) -> str | None:
-        """Return what a chunk has beside its contents, to hide their length."""
+        """What a chunk has beside its contents, to hide their length."""
         inner = _open_chunk(self.payload) if self.name == CHUNK else None
         return None if inner is None else inner[1]
 
@@ -114,7 +114,10 @@ def _write_event(name: str, payload: bytes) -> bytes:
 
 
 def _write_run(name: str, before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
-    """What comes before a piece depends on its length only: it is made, and its checksum begun, once for each."""
+    """Return the events as bytes.
+
+    What comes before a piece depends on its length only: it is made, and its checksum begun, once for each length.
+    """
     head = _write_event_headers(name)
     begun = dict[int, tuple[bytes, int]]()
     around = len(head) + len(before) + len(after) + _AROUND

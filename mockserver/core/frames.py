@@ -44,7 +44,8 @@ class FrameRun(Struct, frozen=True):
 
     def __iter__(self) -> Iterator[Frame]:
         for piece, tokens in zip(self.pieces, self.tokens, strict=True):
-            yield Frame(self.before + piece + self.after, self.event, tokens, self.part, self.framing)
+            data = self.before + piece + self.after
+            yield Frame(data, self.event, tokens, self.part, self.framing)  # positions: names take longer
 
 
 class Frames:
@@ -57,7 +58,7 @@ class Frames:
 
     @property
     def runs(self) -> Sequence[Frame | FrameRun]:
-        """Return the frames, those that are alike as one."""
+        """The frames, those that are alike as one."""
         return self._runs
 
     def __iter__(self) -> Iterator[Frame]:

@@ -29,7 +29,7 @@ def explain_header_name(name: str) -> str | None:
 
 
 def read_media_type(media: str) -> str:
-    """A media type without its parameters, in lower case: `application/json`."""
+    """Return a media type without its parameters, in lower case: `application/json`."""
     return media.partition(";")[0].strip().lower()
 
 
@@ -54,10 +54,12 @@ class HeaderTable(Struct, frozen=True):
 
 
 def tabulate(headers: RawHeaders) -> HeaderTable:
+    """Return the headers of a request with what is looked up in them."""
     return HeaderTable(headers, find_first_values(headers), weigh(headers))
 
 
 def find_first_values(headers: RawHeaders) -> Mapping[bytes, bytes]:
+    """Return the first value of each header, by its name."""
     return dict(reversed(headers))
 
 
@@ -70,7 +72,7 @@ def weigh(headers: RawHeaders) -> int:
 class HeaderLines(Struct, frozen=True, eq=False, gc=False):
     """The headers of a reply that a dialect makes, as the lines in which they are sent; names are lower-case.
 
-    They are fit to be sent as they are, each is there once, and the type is none that a browser runs. `sized`: they
+    They are fit to be sent as they are, each is there once, and a browser does not run the type. `sized`: they
     state the length of the body, which the status allows. Whoever looks at them sees pairs, as in `Headers`.
     """
 
@@ -118,8 +120,8 @@ class HttpRequest(Struct, frozen=True, dict=True):
     @property
     def server_url(self) -> str:
         """Where the client reached this server, with the namespace: `http://localhost:8080/ns/a`."""
-        scheme = "https" if _HTTPS.match(self.header("x-forwarded-proto") or "") else "http"
-        return f"{scheme}://{self.header('host') or 'localhost'}{self.prefix}"
+        scheme = "https" if _HTTPS.match(self.find_header("x-forwarded-proto") or "") else "http"
+        return f"{scheme}://{self.find_header('host') or 'localhost'}{self.prefix}"
 
     @property
     def prefix(self) -> str:
@@ -131,8 +133,8 @@ class HttpRequest(Struct, frozen=True, dict=True):
         """The first value of each header, by its lower-case name."""
         return find_first_values(self.headers)
 
-    def header(self, name: str) -> str | None:
-        """The first value of a header, or None; `name` is one that a header can have, in any case."""
+    def find_header(self, name: str) -> str | None:
+        """Return the first value of a header, or None; `name` is one that a header can have, in any case."""
         value = self.header_values.get(name.lower().encode("latin-1"))
         return None if value is None else value.decode("latin-1")
 

@@ -23,7 +23,7 @@ def write_canonical(value: Json) -> bytes:
 
 
 def try_parse(text: str, otherwise: Json = None) -> Json:
-    """The JSON value of a text, or `otherwise` if it is invalid."""
+    """Return the JSON value of a text, or `otherwise` if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -36,7 +36,10 @@ def drop_empty(table: Mapping[str, Json], optional: Container[str]) -> dict[str,
 
 
 def map_texts(value: Json, change: Callable[[str], Json], fixed: Container[str] = (), *, keys: bool = False) -> Json:
-    """The value with each text in it changed, except below `fixed` keys; `keys`: names too. Tuples become lists."""
+    """Return the value with each text in it changed, except below `fixed` keys. Tuples become lists.
+
+    With `keys`, the names in objects are changed too.
+    """
 
     def walk(inner: Json) -> Json:
         match inner:

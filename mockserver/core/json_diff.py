@@ -57,7 +57,7 @@ def pair_names(one: Mapping[str, Json], other: Mapping[str, Json]) -> Pairs:
 
 
 def is_equal(one: Json, other: Json) -> bool:
-    """Whether two values are equal and of one type: true is not 1, and 1 is not 1.0."""
+    """Return whether two values are equal and of one type: true is not 1, and 1 is not 1.0."""
     return type(one) is type(other) and bool(one == other)
 
 

@@ -18,7 +18,7 @@ class LargeData(Protocol):
 
     @property
     def sha256(self) -> str:
-        """Return the hash of the bytes."""
+        """The hash of the bytes."""
 
     def __len__(self) -> int: ...
 
@@ -55,33 +55,33 @@ class KeptObject(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Return under which key it is kept."""
+        """The key under which it is kept."""
         return make_key(self.dialect, self.made_by, f"{self.owner}/{self.id}" if self.owner else self.id)
 
     @property
     def size(self) -> int:
-        """Return about how many bytes of memory it takes."""
+        """About how many bytes of memory it takes."""
         held = len(self.data) if isinstance(self.data, bytes) else 0
         held += 0 if self.call is None else len(str(self.call))
         return BARE_SIZE + held + 60 * len(self.members) + sum([len(str(value)) for value in self.body.values()])
 
     @property
     def status(self) -> str:
-        """Return its status; objects of most kinds have none."""
+        """Its status; objects of most kinds have none."""
         return self.ahead[0] if self.ahead else str(self.body.get("status") or "")
 
     @property
     def source(self) -> str:
-        """Return what answers a call about it, in the words of a plan."""
+        """What answers a call about it, in the words of a plan."""
         return "generated" if self.invented else "stored"
 
     @property
     def made_model(self) -> str:
-        """Return the name of the model that exists because of it, if one does."""
+        """The name of the model that exists because of it, if one does."""
         return self.model if self.status == "succeeded" else ""
 
     def begin(self, statuses: Sequence[str]) -> "KeptObject":
-        """Return it in the first of these statuses, of which the last one stays; without any, as it is."""
+        """Return it in the first of these statuses; the last one stays. Without statuses it stays as it is."""
         if not statuses:
             return self
         *ahead, last = statuses

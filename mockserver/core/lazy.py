@@ -55,7 +55,7 @@ FEW_ITEMS = 16  # items that are made at once
 
 
 def map_lazily(change: Callable[[Any], Any], items: Sequence[Any], *, few: int = FEW_ITEMS) -> Sequence[Any]:
-    """The changed items: as a list where they are few, else made while they are read."""
+    """Return the changed items: as a list where they are few, else made while they are read."""
     return LazySequence(lambda: map(change, items), len(items)) if len(items) > few else [*map(change, items)]
 
 
@@ -211,6 +211,7 @@ def remember(most: int) -> "Callable[[Callable[P, R]], _lru_cache_wrapper[R]]":
 
 
 def forget_remembered() -> None:
+    """Empty all caches that `remember` has made."""
     for remembering in tuple(_REMEMBERING):
         remembering.cache_clear()
 

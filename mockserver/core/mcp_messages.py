@@ -10,7 +10,7 @@ Message = Mapping[str, Json]
 
 
 def find_response(recorded: Recorded) -> Message | None:
-    """Return the message that answers a request, in a body or the events of a stream; None if there is none."""
+    """Return the message that answers a request, in a body or the events of a stream; None if nothing answers it."""
     return next((message for message in list_messages(recorded) if is_response(message)), None)
 
 
@@ -22,7 +22,7 @@ def list_messages(recorded: Recorded) -> Iterator[Message]:
 
 
 def read_message(text: bytes) -> Message | None:
-    """Return the message that a text is; None if it is none."""
+    """Read a text as a message; return None if it is not one."""
     message = try_parse(text.decode("utf-8", "replace"))
     return message if isinstance(message, Mapping) else None
 

@@ -62,7 +62,7 @@ Entry = TypeVar("Entry")
 
 
 class McpChange(Struct, frozen=True):
-    """How what a server offers changes after so many calls. What is added replaces what has the same name or URI."""
+    """How what a server offers changes after some calls. What is added replaces what has the same name or URI."""
 
     after: int
     tools: tuple[McpTool, ...] = ()
@@ -100,11 +100,11 @@ class McpServer(Struct, frozen=True):
 
     @property
     def notifies(self) -> bool:
-        """Return whether it tells clients that its lists have changed, on streams that they open."""
+        """Whether it tells clients that its lists have changed, on streams that they open."""
         return self.sessions or bool(self.changes)
 
     def change(self, calls: int) -> "McpServer":
-        """Return the server as it is after so many calls."""
+        """Return the server as it is after that many calls."""
         changed = self
         for each in self.changes:
             if each.after <= calls:
@@ -116,9 +116,13 @@ class McpServer(Struct, frozen=True):
         gone = change.removed
         return replace(
             self,
-            tools=_merge(self.tools, change.tools, gone.get("tools", _NOTHING), lambda tool: tool.name),
-            resources=_merge(self.resources, change.resources, gone.get("resources", _NOTHING), lambda each: each.uri),
-            prompts=_merge(self.prompts, change.prompts, gone.get("prompts", _NOTHING), lambda prompt: prompt.name),
+            tools=_merge(self.tools, change.tools, removed=gone.get("tools", _NOTHING), name=lambda tool: tool.name),
+            resources=_merge(
+                self.resources, change.resources, removed=gone.get("resources", _NOTHING), name=lambda each: each.uri
+            ),
+            prompts=_merge(
+                self.prompts, change.prompts, removed=gone.get("prompts", _NOTHING), name=lambda prompt: prompt.name
+            ),
         )
 
     def defines(self, request: "McpRequest") -> bool:
@@ -177,20 +181,20 @@ class McpRequest(Struct, frozen=True):
 
     @property
     def meta(self) -> Mapping[str, Json]:
-        """Return what the message says about itself."""
+        """What the message says about itself."""
         meta = self.params.get("_meta")
         return meta if isinstance(meta, Mapping) else {}
 
     @property
     def replies(self) -> Mapping[str, Mapping[str, Json]]:
-        """Return what the client answers to what an earlier answer asked, by the names of the questions."""
+        """What the client answers to what an earlier answer asked, by the names of the questions."""
         stated = self.params.get("inputResponses")
         replies = stated.items() if isinstance(stated, Mapping) else ()
         return {name: reply for name, reply in replies if isinstance(reply, Mapping)}
 
     @property
     def client_answer(self) -> Mapping[str, Json] | None:
-        """Return what the client answers to all questions, as one object; None if it has not been asked."""
+        """What the client answers to all questions, as one object; None if it has not been asked."""
         if not self.replies:
             return None
         answer: dict[str, Json] = {}
@@ -201,7 +205,7 @@ class McpRequest(Struct, frozen=True):
 
     @property
     def client_action(self) -> str | None:
-        """Return whether the client accepts what it is asked: accept, decline, cancel, or error; None: not asked."""
+        """What the client does about what it is asked: accept, decline, cancel or error; None: it was not asked."""
         if not self.replies:
             return None
         actions = [_find_action(reply) for reply in self.replies.values()]
@@ -213,7 +217,7 @@ class McpRequest(Struct, frozen=True):
 
     @property
     def is_housekeeping(self) -> bool:
-        """Return whether its answer says nothing that is worth recording."""
+        """Whether its answer says nothing that is worth recording."""
         return self.id is None or self.method in _HOUSEKEEPING
 
     @property
@@ -245,7 +249,7 @@ def _find_action(reply: Mapping[str, Json]) -> str:
 
 
 class McpNotice(Struct, frozen=True):
-    """What a client is told while it waits for the answer to a call: progress or a log line, so many seconds after."""
+    """What a client is told while it waits for the answer to a call: progress or a log line, some seconds after."""
 
     kind: Literal["progress", "message"]
     params: Mapping[str, Json]

@@ -1,8 +1,9 @@
 """What to answer, in no provider's shape: a Plan and the outcomes it can have."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -58,6 +59,7 @@ REASON_OF_STATUS = dict(sorted((_FIRST_REASONS | {400: "bad_parameter", 404: "un
 
 
 def find_reason(status: int) -> str:
+    """Return the usual reason for an error with a status."""
     return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
 
 
@@ -65,7 +67,7 @@ Distribution = Literal["uniform", "normal", "lognormal"]
 
 
 class Timing(Struct, frozen=True):
-    """When tokens are sent, in seconds. `first_token`: None is the same as `per_token`; `total`: the whole answer.
+    """When tokens are sent, in seconds. `first_token`: None means as `per_token`; `total`: the whole answer.
 
     `jitter` is a share of each wait: the largest deviation (uniform), or the standard deviation.
     """
@@ -81,7 +83,8 @@ class Timing(Struct, frozen=True):
     def at_once(self) -> bool:
         return not (self.first_token or self.per_token or self.total or self.prompt_per_1k)
 
-    def after(self, prompt: int) -> "Timing":
+    def add_prompt_delay(self, prompt: int) -> "Timing":
+        """Return the timing for a prompt of this many tokens, which delays the first token of the answer."""
         if not self.prompt_per_1k:
             return self
         first = self.per_token if self.first_token is None else self.first_token
@@ -91,29 +94,36 @@ class Timing(Struct, frozen=True):
 UNTIMED = Timing()
 
 
+class ModelLimits(NamedTuple):
+    """How many tokens a model takes and gives; None: unknown."""
+
+    context: int | None = None
+    answer: int | None = None
+
+
 class Models(Struct, frozen=True):
     """The models that exist, or the requested one; each dialect has its own shape for them."""
 
     names: tuple[str, ...]
     created: int
-    limits: tuple[tuple[int | None, int | None], ...] = ()  # of each: context window, longest answer; None: unknown
+    limits: tuple[ModelLimits, ...] = ()  # of each
 
 
 class Artifact(Struct, frozen=True):
-    """A success that is no conversation: what an operation with a kind of its own gives, as `kinds/` tells."""
+    """A success other than a conversation: what an operation with a kind of its own gives, as `kinds/` tells."""
 
     @property
     def tokens(self) -> int | None:
-        """Return the tokens that it takes of a limit; None: those of the prompt."""
+        """How many tokens it takes of a limit; None: as many as the prompt has."""
         return None
 
     @property
     def size(self) -> int:
-        """Return about how many numbers or letters it has."""
+        """About how many numbers or letters it has."""
         return 0
 
     def join(self, others: "Sequence[Any]") -> "Artifact":
-        """Return it with what others of its kind hold, which answer other prompts of the same call."""
+        """Return it joined with others of its kind, which answer other prompts of the same call."""
         raise NotImplementedError
 
     def show(self) -> str:
@@ -183,12 +193,14 @@ Part = Text | Reasoning | Refusal | ToolUse | Item
 
 
 def find_words(part: Part) -> str:
+    """Return the text of a part, or the arguments of its tool call; nothing for an item."""
     if type(part) is Item:  # isinstance takes far longer for a Struct
         return ""
     return part.call.arguments if type(part) is ToolUse else part.text
 
 
 def find_tokens(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Return the tokens of a part: those that a limit left, or those of its text."""
     if type(part) is Item or part.tokens is None:
         return tokenizer.split(find_words(part))
     return part.tokens
@@ -277,12 +289,12 @@ class Choice(Struct, frozen=True, dict=True):
                 made = part.call
                 if name[0] == "{":
                     name = name.replace(TOOL_NAME, made.name, 1)
-                use = ToolCall(name, made.name, made.arguments, made.kind, made.namespace)
+                use = ToolCall(name, made.name, arguments=made.arguments, kind=made.kind, namespace=made.namespace)
                 part = ToolUse(use, part.chunks, part.tokens)
             parts.append(part)
         if not is_signed:
             return self
-        signed = Choice(tuple(parts), self.finish, self.safety, self.logprobs, self.echo, self.stop)
+        signed = replace(self, parts=tuple(parts))
         vars(signed)["unsigned"] = self
         return signed
 
@@ -331,7 +343,7 @@ class Answer(Struct, frozen=True, gc=False):
 
     @property
     def weight(self) -> int:
-        """Return the tokens of the answer: the total weight of a stream's frames."""
+        """How many tokens the answer has: the total weight of a stream's frames."""
         return self.usage.completion if self.written is None else self.written
 
 
@@ -354,7 +366,7 @@ class Stored(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Return under which key it is kept."""
+        """The key under which it is kept."""
         return make_key(self.call.dialect, self.call.operation, self.answer.id)
 
 
@@ -413,8 +425,9 @@ class Failure(Exception):  # noqa: N818  # also used as a value
         vars(failure).update(vars(self))
         return failure
 
-    def changed(self, **fields: object) -> "Failure":
-        return Failure(**{**vars(self), **fields})
+    def replace(self, **fields: Any) -> "Failure":
+        """Return the failure with other values in these fields."""
+        return dataclasses.replace(self, **fields)
 
 
 class Raw(Struct, frozen=True):
@@ -457,12 +470,12 @@ class Plan(Struct, frozen=True, gc=False):
 
     @property
     def is_service(self) -> bool:
-        """Return whether a rule answers what a program asks for itself."""
+        """Whether a rule answers what a program asks for itself."""
         return self.source.startswith(SERVICE)
 
     @property
     def rendered(self) -> "Plan":
-        """Return the plan as it is kept after rendering."""
+        """The plan as it is kept after rendering."""
         if type(self.outcome) is Answer:
             left: Usage | None = self.outcome.usage
         else:

@@ -25,7 +25,7 @@ Rates = tuple[Rate, ...]
 
 
 def layer_rates(*layers: Rates) -> Rates:
-    """The rates in force: later layers win over earlier ones, for each kind and window separately."""
+    """Return the rates in force: later layers win over earlier ones, for each kind and window separately."""
     stated = {(rate.kind, rate.window): rate for rate in chain(*layers)}
     return tuple(rate for rate in stated.values() if rate.limit != UNLIMITED)
 

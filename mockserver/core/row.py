@@ -91,12 +91,12 @@ class Row(Struct, eq=False):
 
     @property
     def source(self) -> str:
-        """Return what answered: `rule rules.yaml:14 weather`, `generated`, `invalid`...; empty until decided."""
+        """What answered: `rule rules.yaml:14 weather`, `generated`, `invalid`...; empty until decided."""
         return self.plan.source
 
     @property
     def is_service(self) -> bool:
-        """Return whether nobody counts the call: the program asked for itself, and a rule for that answered.
+        """Whether nobody counts the call: the program asked for itself, and a rule for that answered.
 
         The same holds for handshakes and lists of MCP, and for whole sessions, whose responses are calls.
         """
@@ -125,12 +125,12 @@ class Row(Struct, eq=False):
 
     @property
     def sent(self) -> Sequence[Piece]:
-        """Return as much of the answer's body as is kept, in the pieces in which it was sent."""
+        """As much of the answer's body as is kept, in the pieces in which it was sent."""
         return self.pieces if self.parts is None else self.parts
 
     @property
     def written(self) -> int:
-        """Return the bytes of the answer's body that were sent by now."""
+        """The bytes of the answer's body that were sent by now."""
         return self.size if self.parts is None else self.parts.size
 
     def note_body(self, body: bytes, at: float) -> None:
@@ -171,12 +171,12 @@ class Row(Struct, eq=False):
             self.weigh()
 
     def weigh(self, more: int = 0) -> None:
-        """Have the journal count what is kept, if that is much: so many more bytes are, or will be."""
+        """Have the journal count what is kept, if that is much, with `more` bytes that are or will be kept."""
         self.unweighed += more
         if self.unweighed > UNWEIGHED and self.kept and self.page is not None:
             self.page.weigh(self)
 
-    def empty(self) -> None:
+    def drop_contents(self) -> None:
         """Keep no more than counts: the journal has no more room for a row that is open."""
         self.unkept += sum(count_frames(data) for _, data in self.sent)
         self.pieces = []
@@ -190,7 +190,7 @@ class Row(Struct, eq=False):
 
     @property
     def ending(self) -> str:
-        """Return how it ended, and after how much if it ended early: `client left after 3 frames`."""
+        """How it ended, and after how much if it ended early: `client left after 3 frames`."""
         if self.ended in ("", "complete"):
             return self.ended or "open"
         amount, what = (self.unkept + len(split_frames(self.sent)), "frame") if self.streams else (self.size, "byte")

@@ -58,7 +58,7 @@ def claim(*parts: bytes) -> bytes:
 
 
 def encode_text(text: str) -> bytes:
-    """The bytes of a text, the same whether or not a client can write halves of characters."""
+    """Return the bytes of a text, the same whether or not a client can write halves of characters."""
     return text.encode("utf-8", "replace").replace("\ufffd".encode(), b"?")
 
 
@@ -67,7 +67,7 @@ def _check(content: bytes) -> bytes:
 
 
 def _decode(text: str) -> bytes:
-    """The bytes of base64 in either alphabet, padded or not."""
+    """Return the bytes of base64 in either alphabet, padded or not."""
     plain = text.translate(_STANDARD).rstrip("=")
     try:
         raw = b64decode(plain + "=" * (-len(plain) % 4), validate=True)

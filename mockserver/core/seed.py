@@ -30,7 +30,7 @@ class Random(random.Random):
     def __init__(self, value: int = 0) -> None:
         _seed(self, value)  # not by way of its base class, which looks at the type first
 
-    def below(self, bound: int) -> int:
+    def randbelow(self, bound: int) -> int:
         """Return what `randrange(bound)` does, but faster; `bound`: at least 1."""
         bits = bound.bit_length()
         number = self.getrandbits(bits)
@@ -40,18 +40,21 @@ class Random(random.Random):
 
 
 class Seed(Struct, frozen=True):
-    """One number from which every random choice follows; each consumer has a labelled stream of its own."""
+    """One number from which every random choice follows; each consumer has a labelled stream of its own.
+
+    `stream` is a noun because authors of generators write it in each of them: `seed.stream("dice").randint(1, 6)`.
+    """
 
     value: int = 0
 
     def digest(self, *labels: str, size: int = 32) -> bytes:
-        """`size` (1 to 64) bytes that depend on the seed and the labels only."""
+        """Return `size` (1 to 64) bytes that depend on the seed and the labels only."""
         return blake2b(
             "\0".join((str(self.value), *labels)).encode("utf-8", "surrogatepass"), digest_size=size
         ).digest()
 
-    def drawer(self, prefix: str, alphabet: str, length: int, *labels: str) -> Callable[[str], str]:
-        """Return what draws identifiers for these labels and one more, as `alnum`, `base58` or `hex` do, but faster.
+    def make_drawer(self, prefix: str, alphabet: str, length: int, *labels: str) -> Callable[[str], str]:
+        """Return what draws identifiers for these labels and one more, as `draw_alnum` and the like do, but faster.
 
         `digits` are decimal ones; a `uuid` has 32 hex digits in five groups.
         """
@@ -69,26 +72,27 @@ class Seed(Struct, frozen=True):
         return draw
 
     def stream(self, *labels: str) -> Random:
+        """Return the random numbers that these labels stand for."""
         return Random(int.from_bytes(self.digest(*labels), "big"))
 
     def branch(self, *labels: str) -> "Seed":
-        """A seed of its own for these labels, whose streams nobody else draws from."""
+        """Derive a seed of its own for these labels, whose streams nobody else draws from."""
         return Seed(int.from_bytes(self.digest("branch", *labels), "big"))
 
-    def fraction(self, *labels: str) -> float:
-        """A number from 0 up to, not including, 1."""
+    def draw_fraction(self, *labels: str) -> float:
+        """Draw a number from 0 up to, not including, 1."""
         return int.from_bytes(self.digest(*labels, size=7), "big") / (1 << 56)
 
-    def alnum(self, length: int, *labels: str) -> str:
-        """An identifier of `length` (up to 64) letters and digits."""
+    def draw_alnum(self, length: int, *labels: str) -> str:
+        """Draw an identifier of `length` (up to 64) letters and digits."""
         return self.digest(*labels, size=64)[:length].translate(_ALNUM).decode("ascii")
 
-    def base58(self, length: int, *labels: str) -> str:
-        """An identifier of `length` (up to 64) letters and digits that are not easily mistaken for each other."""
+    def draw_base58(self, length: int, *labels: str) -> str:
+        """Draw an identifier of `length` (up to 64) letters and digits that are not easily mistaken for each other."""
         return self.digest(*labels, size=64)[:length].translate(_BASE58).decode("ascii")
 
-    def hex(self, length: int, *labels: str) -> str:
-        """An identifier of `length` (up to 128) hex digits."""
+    def draw_hex(self, length: int, *labels: str) -> str:
+        """Draw an identifier of `length` (up to 128) hex digits."""
         return self.digest(*labels, size=64).hex()[:length]
 
 
@@ -107,7 +111,7 @@ class WallClock(Struct, frozen=True):
 
 
 def make_token() -> str:
-    """A token that cannot be guessed: the only true randomness."""
+    """Make a token that cannot be guessed: the only true randomness."""
     return secrets.token_urlsafe(24)
 
 
@@ -117,7 +121,7 @@ boottime = time.monotonic if _BOOTTIME is None else partial(time.clock_gettime, 
 
 
 def pause(seconds: float | None = None) -> None:
-    """Block this thread for so long, else until Ctrl-C, also while a test replaces `time.sleep`."""
+    """Block this thread for some seconds, else until Ctrl-C, also while a test replaces `time.sleep`."""
     Event().wait(seconds)
 
 

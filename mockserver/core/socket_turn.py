@@ -14,7 +14,7 @@ class SocketAnswers:
         self._sizes: dict[str, int] = {}
 
     def keep(self, name: str, lane: str, answer: Any, *, size: int) -> None:
-        """Keep an answer of about so many bytes; of too many, or too large ones, the oldest are forgotten."""
+        """Keep an answer of about `size` bytes; of too many, or too large ones, the oldest are forgotten."""
         self._kept[name] = (lane, answer)
         self._sizes[name] = size
         while len(self._kept) > MAX_SOCKET_ANSWERS or (

@@ -1,7 +1,7 @@
 """What is remembered between requests, in memory or in a shared state: counters, and values such as kept answers."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 Value = TypeVar("Value")
 
@@ -31,7 +31,7 @@ class Counters(Protocol):
     async def count(self, namespace: str, name: str) -> int:
         """Add one to a counter that starts at 0 and is forgotten when many others were used since; return it."""
 
-    async def entries(self, namespace: str) -> Mapping[str, str]:
+    async def list_entries(self, namespace: str) -> Mapping[str, str]:
         """Return all counters, and the state under STATE."""
 
     async def set_state(self, namespace: str, state: str) -> None:
@@ -56,30 +56,37 @@ STATE = "state"  # the key of a scenario's state
 START = "start"  # the state in which every scenario begins
 
 
+class VersionedValue(NamedTuple, Generic[Value]):
+    """A value with the number of its version, which each change raises."""
+
+    value: Value
+    version: int
+
+
 class ValueStore(Protocol[Value]):
     """Bounded storage for each namespace: the oldest values are evicted first. Each method is one atomic step."""
 
     @property
     def most(self) -> int:
-        """Return how many values of a namespace there can be; 0: nothing is kept."""
+        """How many values of a namespace there can be; 0: nothing is kept."""
 
     @property
     def bounds_files(self) -> str:
-        """Return the setting that bounds the files that are kept."""
+        """The setting that bounds the files that are kept."""
 
-    async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
+    async def get(self, namespace: str, key: str) -> VersionedValue[Value] | None:
         """Return the value and its version, or None."""
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> Awaitable[None] | None:
-        """Keep a value of about so many bytes as the newest; a value larger than the bound is not kept.
+        """Keep a value of about `size` bytes as the newest; a value larger than the bound is not kept.
 
         It is kept once what this returns, if anything, was awaited.
         """
 
-    async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
-        """Replace a value of this version; return False if it has another by now, or there is none."""
+    async def change(self, namespace: str, key: str, value: VersionedValue[Value], *, size: int) -> bool:
+        """Replace a value of this version; return False if it has another version by now, or is gone."""
 
-    async def values(self, namespace: str) -> tuple[Value, ...]:
+    async def list_values(self, namespace: str) -> tuple[Value, ...]:
         """Return all values of a namespace, oldest first."""
 
     async def count(self, namespace: str) -> int:

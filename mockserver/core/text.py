@@ -13,12 +13,12 @@ SHOWN = 80  # characters of a value in a message
 
 
 def count_noun(count: int, noun: str) -> str:
-    """A count with its noun: `1 call`, `2 calls`."""
+    """Return a count with its noun: `1 call`, `2 calls`."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def show_value(value: object, longest: int = SHOWN) -> str:
-    """A value as JSON on one line, cut after `longest` characters."""
+    """Return a value as JSON on one line, cut after `longest` characters."""
     text = ""
     whole = truncate(value, longest) if isinstance(value, str) else value
     for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(whole):
@@ -41,11 +41,12 @@ def make_reprs(*names: str) -> tuple[Callable[[Struct], str], Callable[[Struct],
 
 
 def truncate(text: str, longest: int = SHOWN) -> str:
+    """Cut a text to `longest` characters, the last of which says so: `…`."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def limit_lines(lines: Sequence[str], most: int) -> Iterator[str]:
-    """So many of the lines, then one that says how many more there are."""
+    """Yield the first `most` lines, then one that says how many more there are."""
     yield from lines[:most]
     if len(lines) > most:
         yield f"... and {len(lines) - most} more"
@@ -68,14 +69,14 @@ def count_shared_ends(one: str, other: str) -> tuple[int, int]:
 
 
 def join_to_line(text: str) -> str:
-    """A text with its line breaks and invisible characters as the escapes of JSON."""
+    """Return a text with its line breaks and invisible characters as the escapes of JSON."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
 
 
 def align_columns(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> Iterator[str]:
-    """Rows of cells as lines in columns, two spaces apart; columns in `right` are aligned to the right."""
+    """Align rows of cells in columns, two spaces apart; columns in `right` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.rjust(widths[at]) if at in right else cell.ljust(widths[at]) for at, cell in enumerate(row))
@@ -83,7 +84,7 @@ def align_columns(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) 
 
 
 def write_ranges(numbers: Sequence[int], most: int = 10) -> str:
-    """Ascending numbers, consecutive ones as a range: `#1, #3 to #5`; at most so many ranges."""
+    """Return ascending numbers, consecutive ones as a range: `#1, #3 to #5`; at most `most` ranges."""
     starts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
     ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
     found = [f"#{start}" + f" to #{end}" * (end > start) for start, end in zip(starts, ends, strict=True)]
@@ -91,7 +92,7 @@ def write_ranges(numbers: Sequence[int], most: int = 10) -> str:
 
 
 def escape_line(text: str, longest: int = MAX_LOG_LINE) -> str:
-    """A text in ASCII on one line of a log, cut after `longest` characters."""
+    """Return a text in ASCII on one line of a log, cut after `longest` characters."""
     if len(text) > longest:
         text = text[:longest] + "..."
     if text.isascii() and text.isprintable():
@@ -106,7 +107,7 @@ def escape_lines(text: str) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text has no half of a character (a lone surrogate), which no other program takes."""
+    """Return whether a text has no half of a character (a lone surrogate), which no other program takes."""
     if text.isascii():
         return True
     try:

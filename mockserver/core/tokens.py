@@ -50,11 +50,11 @@ class Tokenizer(Protocol):
 
     @property
     def name(self) -> str:
-        """Return its name in the settings."""
+        """Its name in the settings."""
 
     @property
     def exact(self) -> bool:
-        """Return whether its counts are those of a model."""
+        """Whether its counts are those of a model."""
 
     def split(self, text: str) -> tuple[str, ...]:
         """Return the tokens of a text."""
@@ -86,7 +86,7 @@ def cut(tokens: Sequence[str], chunks: Chunks) -> tuple[str, ...]:
 
 
 def weigh_pieces(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, int]]:
-    """Return the same pieces, each with the number of tokens that end within it."""
+    """Return the pieces that `cut` returns, each with the number of tokens that end within it."""
     pieces = cut(tokens, chunks)
     if chunks == "token" and len(pieces) == len(tokens):
         return zip(pieces, repeat(1), strict=False)
@@ -273,8 +273,9 @@ def _match_tokens(text: str) -> tuple[str, ...]:
 
 
 def _count_in_part(text: str, start: int, end: int) -> int:
-    """How many tokens are found from one place of a text to another, where it may lie within a word."""
-    tokens, (first, *words) = _make_token_pattern(is_ascii=text.isascii()).findall, text[start:end].split(" ")
+    """Return how many tokens are found from one place of a text to another, where it may lie within a word."""
+    tokens = _make_token_pattern(is_ascii=text.isascii()).findall
+    first, *words = text[start:end].split(" ")
     with suppress(KeyError):
         if not first[-1:].isspace():
             return len(tokens(text, start, start + len(first))) + sum(map(_in_word, words))
@@ -324,13 +325,13 @@ _FIRST_WORD_TOKENS = _WordTokens("")
 _WORD_TOKENS = _WordTokens(" ")
 _IN_FIRST_WORD = _InWords(_FIRST_WORD_TOKENS, 0)
 _in_word = _InWords(_WORD_TOKENS, 1).__getitem__
-_BLANKS = 64  # at most so many are one token
+_BLANKS = 64  # the most that are one token
 _TOKEN_SIZE = 64  # bytes, about
 _COUNTS = _Counts(most=1 << 22)
 _SPLITS = _Splits(most=1 << 23)
 
 
-class Approximate:
+class ApproximateTokenizer:
     """Estimates tokens: fast, without a vocabulary, the same everywhere."""
 
     name = "approx"
@@ -349,7 +350,7 @@ class Approximate:
         return tuple(map(make_placeholder, numbers))
 
 
-APPROX = Approximate()
+APPROX = ApproximateTokenizer()
 split = APPROX.split
 count = APPROX.count
 
@@ -367,6 +368,7 @@ Size = tuple[int, int]  # width and height in pixels
 
 
 def count_part_tokens(part: Mapping[str, Json]) -> int:
+    """Return about how many tokens a part of a message takes that is not text, as OpenAI counts images."""
     image = part.get("image_url")
     if not isinstance(image, Mapping):
         return _PER_PART
@@ -377,6 +379,7 @@ def count_part_tokens(part: Mapping[str, Json]) -> int:
 
 
 def count_image_tokens(width: int, height: int) -> int:
+    """Return how many tokens OpenAI counts for an image of this size in pixels, seen in detail."""
     longest = max(width, height, 1)
     if longest > _LONGER_SIDE:
         width = width * _LONGER_SIDE // longest

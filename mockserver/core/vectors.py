@@ -37,7 +37,7 @@ class PaletteVector(Sequence[float]):
 
     __hash__ = None  # type: ignore[assignment]  # a list has none either
 
-    def json(self) -> bytes:
+    def write_json(self) -> bytes:
         """Return a JSON list of the numbers."""
         written = encode([*self._palette, *self._others.values()])[1:-1].split(b",")
         numbers = [written[index] for index in self._indexes]

@@ -45,7 +45,7 @@ class BatchPart(Struct, frozen=True):
         outcome: Any = plan.outcome
         if isinstance(outcome, Failure):
             if outcome.reason == "unmatched":
-                outcome = outcome.changed(message=f"{outcome.message}\n({self.place})")
+                outcome = outcome.replace(message=f"{outcome.message}\n({self.place})")
             reply = fail(http, outcome, call)
         elif isinstance(outcome, Raw):
             reply = Reply(outcome.status, outcome.headers, outcome.body)

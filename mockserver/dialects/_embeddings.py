@@ -93,7 +93,7 @@ def find_writer(kind: str, *, is_coded: bool = False) -> Write:
 
 
 def _write_floats(vector: Vector) -> Json:
-    return Raw(vector.json() if isinstance(vector, PaletteVector) else to_json([*vector]))
+    return Raw(vector.write_json() if isinstance(vector, PaletteVector) else to_json([*vector]))
 
 
 def _write_base64(vector: Vector) -> Json:

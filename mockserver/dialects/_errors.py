@@ -84,7 +84,7 @@ class ErrorTable(Struct, frozen=True, kw_only=True):
         code = self.rows[failure.reason].code or found.code
         steps = found.path[:-1] if found.path[-1] == "type" else found.path  # what has the type is refused
         place = {"loc": ("body", *map(str, steps)), "value": value}
-        return failure.changed(message=message, param=found.param, code=code, details={**failure.details, **place})
+        return failure.replace(message=message, param=found.param, code=code, details={**failure.details, **place})
 
     def _find_message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         if "completion" in failure.details:  # the prompt fits, but not the completion after it
@@ -414,7 +414,7 @@ def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> 
         return failure
     message = f"Invalid schema for {found.what}: {details['why']} (at {details['pointer']})."
     code = found.code if coded and failure.code is None else failure.code
-    return failure.changed(message=message, param=found.param, code=code)
+    return failure.replace(message=message, param=found.param, code=code)
 
 
 class _InvalidSchema(NamedTuple):

@@ -87,7 +87,7 @@ def read_form(http: HttpRequest) -> Form:
     if http.form is not None:
         form: Form = http.form.finish()
         return form
-    reader = FormReader(http.header("content-type") or "")
+    reader = FormReader(http.find_header("content-type") or "")
     reader.write(http.body)
     return reader.finish()
 
@@ -243,7 +243,7 @@ def parse_form(http: HttpRequest, *, takes_urlencoded: bool = False) -> Form:
 
     With `takes_urlencoded`, a form without files may also be written like a query.
     """
-    content_type = http.header("content-type") or ""
+    content_type = http.find_header("content-type") or ""
     if takes_urlencoded and content_type.lower().startswith("application/x-www-form-urlencoded"):
         fields = parse_qsl(http.body.decode("utf-8", "replace"), keep_blank_values=True)
         return Form(tuple([Part(name, value.encode()) for name, value in fields]))

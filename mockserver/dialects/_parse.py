@@ -270,7 +270,7 @@ _KINDS: Mapping[type, str] = {
 
 def refuse_other_media(http: HttpRequest) -> None:
     """Raise Failure for a body that calls itself something else than JSON."""
-    media = http.header("content-type")
+    media = http.find_header("content-type")
     if media and not read_media_type(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
         message = f"{OTHER_MEDIA} ({clip(media)}), expected application/json. {hint}"
@@ -290,8 +290,8 @@ def reword_unreadable(failure: Failure, bad_json: str, other_media: str) -> Fail
     """Return the failure to read a body in a provider's words: `bad_json` and what is wrong, or `other_media`."""
     message = failure.message or ""
     if message.startswith(BAD_JSON):
-        return failure.changed(message=bad_json + message.removeprefix(BAD_JSON))
-    return failure.changed(message=other_media) if message.startswith(OTHER_MEDIA) else failure
+        return failure.replace(message=bad_json + message.removeprefix(BAD_JSON))
+    return failure.replace(message=other_media) if message.startswith(OTHER_MEDIA) else failure
 
 
 def _explain_json_error(error: str, body: bytes) -> str:

@@ -172,7 +172,7 @@ def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call
 
     def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # a message in OpenAI's words
-            failure = failure.changed(message=None)
+            failure = failure.replace(message=None)
         resolved = errors.resolve(failure, http, call)
         lines = write_request_id(http, call) + write_retry_lines(failure)
         return make_json_reply(resolved.status, {"detail": resolved.message}, lines=lines, headers=failure.headers)

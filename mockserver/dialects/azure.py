@@ -211,7 +211,7 @@ def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Va
     Raises Failure if the header allows none.
     """
     body = read_object(http)
-    mode = http.header("extra-parameters")
+    mode = http.find_header("extra-parameters")
     extras = find_unknown_keys(body, known)
     match (mode or "error").strip().lower():
         case "pass-through":
@@ -257,7 +257,7 @@ _MODEL_FIELDS = {
 
 def read_credential(http: HttpRequest) -> str | None:
     """Return the key of a request: a bearer token, or that in `api-key`."""
-    return read_bearer(http) or (http.header("api-key") or "").strip() or None
+    return read_bearer(http) or (http.find_header("api-key") or "").strip() or None
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
@@ -330,7 +330,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
 def _write_lines(http: HttpRequest, call: Call | None) -> str:
     name = make_request_uuid(http, call)
     own = f"x-ms-request-id: {name}\r\napim-request-id: {name}\r\n"
-    echoed = _write_token(http.header("x-ms-client-request-id") or "")
+    echoed = _write_token(http.find_header("x-ms-client-request-id") or "")
     return f"{own}x-ms-client-request-id: {echoed}\r\n" if echoed else own
 
 

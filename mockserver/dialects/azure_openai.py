@@ -47,7 +47,7 @@ TOKENS_PER_MINUTE = 1_000_000
 
 def read_credential(http: HttpRequest) -> str | None:
     """Return the key of a request: that in `api-key`, or a bearer token."""
-    return (http.header("api-key") or "").strip() or read_bearer(http)
+    return (http.find_header("api-key") or "").strip() or read_bearer(http)
 
 
 def _read_deployment(http: HttpRequest) -> Body:

@@ -72,7 +72,7 @@ RERANK = Model(
 
 
 def _refuse(complaint: Complaint) -> Failure:
-    return refuse_without_code(complaint).changed(reason="unprocessable")
+    return refuse_without_code(complaint).replace(reason="unprocessable")
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:

@@ -29,7 +29,7 @@ NAME = "skytells"
 
 def read_credential(http: HttpRequest) -> str | None:
     """Return the key of a request: that in `x-api-key`, or a bearer token."""
-    return (http.header("x-api-key") or "").strip() or read_bearer(http)
+    return (http.find_header("x-api-key") or "").strip() or read_bearer(http)
 
 
 def _read_query(http: HttpRequest) -> Body:

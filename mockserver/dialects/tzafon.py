@@ -330,7 +330,7 @@ def _has_name(tool: Body, index: int, validation: Validation) -> bool:
 def refuse(complaint: Complaint) -> Failure:
     """Return the 400 for a complaint, whose type tells whether the model of the body or the server refused it."""
     failure = refuse_without_code(complaint)
-    return failure.changed(kind=None if complaint.kind == "conflict" else "Bad Request")
+    return failure.replace(kind=None if complaint.kind == "conflict" else "Bad Request")
 
 
 def _find_conflicts(body: Body) -> Iterator[Complaint]:

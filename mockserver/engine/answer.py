@@ -73,7 +73,7 @@ class Author(Struct, frozen=True, dict=True):
     @lazy_property
     def system_fingerprint(self) -> Callable[[str], str]:
         """The function that draws the fingerprint of a model's system, by its name."""
-        return remember(64)(partial(self.seed.hex, 10, "system fingerprint"))
+        return remember(64)(partial(self.seed.draw_hex, 10, "system fingerprint"))
 
     def make_event(self, dialect: str, kind: str, *, about: str, created: int) -> WebhookEvent:
         """Return the event that tells webhooks about the object of an id; `created` is in seconds since 1970."""
@@ -81,7 +81,7 @@ class Author(Struct, frozen=True, dict=True):
         return WebhookEvent(dialect, name, created=created, kind=kind, about=about)
 
     def _make_drawer(self, shape: IdShape, purpose: str) -> Callable[[str], str]:
-        return self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)
+        return self.seed.make_drawer(shape.prefix, shape.alphabet, shape.length, purpose)
 
 
 def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
@@ -230,7 +230,9 @@ def _complete(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
 
 def find_echo(call: Call) -> tuple[str, ...]:
     """Return the tokens of the prompt that an answer repeats in front."""
-    return call.prompts[0].tokens(call.tokenizer)[-call.options.echo :] if call.options.echo and call.prompts else ()
+    return (
+        call.prompts[0].find_tokens(call.tokenizer)[-call.options.echo :] if call.options.echo and call.prompts else ()
+    )
 
 
 def _limit(call: Call, draft: DraftChoice) -> _Limited:
@@ -378,7 +380,7 @@ def _sign_item(item: Item, seed: Seed, identity: str) -> Item:
     missing = [key for key in _ITEM_IDS if item.body.get(key) == ""]
     if not missing or item.kind.endswith("_output"):  # its id is that of the call before it
         return item
-    ids = {key: _ITEM_IDS[key][0] + seed.alnum(_ITEM_IDS[key][1], key, identity) for key in missing}
+    ids = {key: _ITEM_IDS[key][0] + seed.draw_alnum(_ITEM_IDS[key][1], key, identity) for key in missing}
     return replace(item, body={**item.body, **ids})
 
 
@@ -422,7 +424,7 @@ def _state_logprob(stated: float, logprob: Logprob) -> Logprob:
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> Iterator[Logprob]:
     """Return log probabilities of the echoed prompt: independent of how much of it is repeated."""
-    tokens = call.prompts[0].tokens(call.tokenizer)
+    tokens = call.prompts[0].find_tokens(call.tokenizer)
     rng = seed.stream("logprobs", "echo", *tokens)
     found = draw_logprobs(tokens, rng, call.options.logprobs or 0, call.tokenizer)
     return islice(found, len(tokens) - len(echo), None)
@@ -448,7 +450,7 @@ def use_tokenizer(call: Call, tokenizer: Tokenizer) -> Call:
     call = replace(call, tokenizer=tokenizer)
     if all(prompt.numbers is None for prompt in call.prompts):
         return call
-    texts = ["".join(prompt.tokens(tokenizer)) for prompt in call.prompts]
+    texts = ["".join(prompt.find_tokens(tokenizer)) for prompt in call.prompts]
     return replace(
         call,
         prompts=tuple(replace(prompt, text=text) for prompt, text in zip(call.prompts, texts, strict=True)),

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from mockserver.core.call import Call
 from mockserver.core.mcp_server import McpServer
-from mockserver.core.plan import Models, Plan
+from mockserver.core.plan import ModelLimits, Models, Plan
 from mockserver.core.state import Counters
 from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory
@@ -73,14 +73,14 @@ class Engine(Struct, frozen=True, eq=False):
 
     async def explain(self, call: Call) -> str:
         """Explain why no rule answers a call."""
-        return explain_unmatched(self.rules, call, await self.counters.entries(call.http.namespace))
+        return explain_unmatched(self.rules, call, await self.counters.list_entries(call.http.namespace))
 
     def find_models(self, call: Call, made: Sequence[str] = ()) -> Models:
         """Return the model that a call asks for, or all: those of the settings or the dialect, and those `made`."""
         names = self.policy.models.list_names(call.model, (*self.listed.get(call.dialect, ()), *made))
         names = names if call.model else tuple(dict.fromkeys((*names, *made)))
         known = map(self.policy.models.find_properties, names)
-        limits = tuple((model.context_window, model.max_output_tokens) for model in known)
+        limits = tuple(ModelLimits(model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
 
 

@@ -318,7 +318,7 @@ def _offer_tools(call: Call, hosted: Sequence[HostedServer]) -> Call:
     choice = call.tool_choice
     if choice.names and (choice.servers or "mcp" in choice.names):
         chosen = [name for name in choice.names if name != "mcp"]
-        wanted = dict(choice.servers)
+        wanted = {each.label: each.name for each in choice.servers}
         for each in hosted:
             tool = wanted.get(each.label)
             chosen += [] if tool is None else [name for name in each.tools if tool in ("", name)]

@@ -96,10 +96,12 @@ def _register(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> McpD
     uris = stated.get("redirect_uris")
     if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
         return _refuse("invalid_redirect_uri", "redirect_uris must be a list of URIs.")
-    name = seed.hex(32, "mcp client", server.name, *uris)
+    name = seed.draw_hex(32, "mcp client", server.name, *uris)
     method = stated.get("token_endpoint_auth_method", "none")
     secret = (
-        {} if method == "none" else {"client_secret": seed.hex(32, "mcp secret", name), "client_secret_expires_at": 0}
+        {}
+        if method == "none"
+        else {"client_secret": seed.draw_hex(32, "mcp secret", name), "client_secret_expires_at": 0}
     )
     return McpDocument({**stated, "client_id": name, "client_id_issued_at": 0, **secret}, status=201)
 
@@ -154,15 +156,15 @@ def _give_token(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> Mc
 
 def _make_code(server: McpServer, seed: Seed, *, stated: Mapping[str, Json], challenge: str) -> str:
     stands_for = (str(stated.get("client_id", "")), str(stated.get("redirect_uri", "")), challenge)
-    return seed.hex(32, "mcp code", server.name, *stands_for)
+    return seed.draw_hex(32, "mcp code", server.name, *stands_for)
 
 
 def _make_token(server: McpServer, seed: Seed) -> str:
-    return "mcp_" + seed.hex(32, "mcp token", server.name)
+    return "mcp_" + seed.draw_hex(32, "mcp token", server.name)
 
 
 def _make_refresh_token(server: McpServer, seed: Seed) -> str:
-    return "mcp_refresh_" + seed.hex(32, "mcp refresh token", server.name)
+    return "mcp_refresh_" + seed.draw_hex(32, "mcp refresh token", server.name)
 
 
 def _refuse(error: str, why: str) -> McpDocument:

@@ -130,7 +130,7 @@ class McpService(Struct, frozen=True, kw_only=True):
     async def _knows_session(self, server: McpServer, call: Call) -> bool:
         """Return whether a session was begun, and not ended."""
         request = read_message(call)
-        entries = await self.counters.entries(call.http.namespace)
+        entries = await self.counters.list_entries(call.http.namespace)
         session = request.session or ""
         number = session.partition("-")[0]
         if not number.isdecimal() or len(number) > 8 or session != self._name_session(server, int(number)):
@@ -139,7 +139,7 @@ class McpService(Struct, frozen=True, kw_only=True):
         return is_begun and _name_counter("ended", server, session) not in entries
 
     def _name_session(self, server: McpServer, number: int) -> str:
-        return f"{number}-{self.seed.hex(32, 'mcp session', server.name, str(number))}"
+        return f"{number}-{self.seed.draw_hex(32, 'mcp session', server.name, str(number))}"
 
     async def _begin_session(self, server: McpServer, call: Call) -> str | None:
         if not server.sessions:
@@ -171,7 +171,7 @@ class McpService(Struct, frozen=True, kw_only=True):
             case str() as method if method == OPEN_STREAM:
                 if request.is_modern or not server.notifies or call.http.method == "HEAD":
                     raise _refuse_method(server)
-                last = call.http.header("last-event-id")
+                last = call.http.find_header("last-event-id")
                 if last is not None and client.session is not None:
                     return self._resume(client, last)
                 return self._tell_news(client)
@@ -252,7 +252,7 @@ class McpService(Struct, frozen=True, kw_only=True):
         """Return the server as it is after the calls so far."""
         if not server.changes:
             return server
-        entries = await self.counters.entries(call.http.namespace)
+        entries = await self.counters.list_entries(call.http.namespace)
         return server.change(int(entries.get(_name_counter("calls", server), 0)))
 
     async def _plan_call(self, server: McpServer, call: Call, respond: Respond) -> Plan:
@@ -291,7 +291,7 @@ class McpService(Struct, frozen=True, kw_only=True):
             if not request.is_modern:
                 messages = self._ask(plan, extras, server=server, call=call, respond=respond)
                 return replace(plan, outcome=self._make_stream(messages, server, call))
-            state = self.seed.hex(32, "mcp state", server.name, request.method, request.target)
+            state = self.seed.draw_hex(32, "mcp state", server.name, request.method, request.target)
             extras = replace(extras, request_state=state)
         notices = () if server.sse is False else self._select_notices(extras, call)
         extras = replace(extras, notices=notices, sse=server.sse)
@@ -428,7 +428,7 @@ def _put_extras(plan: Plan, extras: McpExtras) -> Plan:
     if isinstance(outcome, Answer):
         return replace(plan, outcome=replace(outcome, mcp=extras))
     if isinstance(outcome, Failure):
-        return replace(plan, outcome=outcome.changed(details={**outcome.details, "mcp": extras}))
+        return replace(plan, outcome=outcome.replace(details={**outcome.details, "mcp": extras}))
     return plan
 
 

@@ -26,7 +26,7 @@ from mockserver.core.plan import (
     Timing,
     ToolUse,
 )
-from mockserver.core.state import ValueStore
+from mockserver.core.state import ValueStore, VersionedValue
 from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
@@ -112,7 +112,9 @@ class Memory(Struct, frozen=True):
             if isinstance(now, Failure):
                 return now
             kept = now.kept
-            if kept is None or await self.store.change(call.http.namespace, key, (kept, version), size=kept.size):
+            if kept is None or await self.store.change(
+                call.http.namespace, key, VersionedValue(kept, version), size=kept.size
+            ):
                 return now.seen
         return None
 
@@ -131,31 +133,31 @@ class Memory(Struct, frozen=True):
         """Return the names of the models that jobs have made; `delete` that of the call's model."""
         namespace = call.http.namespace
         names = list[str]()
-        for kept in await self.store.values(namespace):
+        for kept in await self.store.list_values(namespace):
             if not isinstance(kept, KeptObject) or kept.gone or kept.dialect != call.dialect or not kept.made_model:
                 continue
             if not (delete and kept.made_model == call.model):
                 names.append(kept.made_model)
             elif (found := await self.store.get(namespace, kept.key)) is not None:
                 without = replace(kept, model="")
-                await self.store.change(namespace, kept.key, (without, found[1]), size=without.size)
+                await self.store.change(namespace, kept.key, VersionedValue(without, found.version), size=without.size)
         return names
 
     async def _find(self, call: Call, operation: str, name: str) -> Kept | None:
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))
-        return None if found is None else found[0]
+        return None if found is None else found.value
 
     async def _list(self, call: Call, made_by: str) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
-            for stored in await self.store.values(call.http.namespace)
+            for stored in await self.store.list_values(call.http.namespace)
             if isinstance(stored, Stored) and not stored.gone
             if (stored.call.dialect, stored.call.operation) == (call.dialect, made_by)
             if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]
-        return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
+        return Listing(*call.page.select(fitting, lambda stored: stored.answer.id))
 
 
 def _make_stored(call: Call, answer: Answer, *, polls: int = 0) -> Stored:

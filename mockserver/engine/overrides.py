@@ -38,7 +38,10 @@ async def _applies(spec: FaultSpec, engine: Engine, *, call: Call, rule: str, at
     """Return whether a fault of a rule applies to a call."""
     chance = spec.probability
     label = f"{rule} {spec.label}"
-    if chance is not None and engine.policy.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
+    if (
+        chance is not None
+        and engine.policy.seed.draw_fraction("fault", label, call.fingerprint, str(attempt)) >= chance
+    ):
         return False
     if spec.times is None:
         return True

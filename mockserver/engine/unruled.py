@@ -54,7 +54,7 @@ async def plan_unruled(context: CallContext, call: Call, overrides: DeliveryOver
     if call.operation == WEBSOCKET:
         return Plan(None, "generated", timing=Timing())
     if call.operation == OTHER:
-        report = explain_no_stub(engine.rules, call, await engine.counters.entries(call.http.namespace))
+        report = explain_no_stub(engine.rules, call, await engine.counters.list_entries(call.http.namespace))
         return Plan(Failure("route_not_found", details={"report": report} if report else {}), "unmatched")
     match OPERATIONS[call.operation]:
         case ModelListing(deletes=deletes):

@@ -53,7 +53,7 @@ def judge(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
 
 
 def _draw_tiny_score(category: str, text: str, seed: Seed) -> float:
-    drawn = seed.fraction("moderation", category, text)
+    drawn = seed.draw_fraction("moderation", category, text)
     return drawn * drawn * drawn / 1000
 
 

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.state import ValueStore
+from mockserver.core.state import ValueStore, VersionedValue
 from mockserver.kinds.kind import OperationKind, ThenKey
 from mockserver.media.large_data import hash_data
 
@@ -165,7 +165,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         return self._draw_id(shape, "id", self.mark if self.unique_ids else "")
 
     def _draw_id(self, shape: IdShape, purpose: str, mark: str) -> str:
-        draw = self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)
+        draw = self.seed.make_drawer(shape.prefix, shape.alphabet, shape.length, purpose)
         return draw(self.call.fingerprint + mark)
 
     def refuse_statuses(self) -> None:
@@ -178,14 +178,14 @@ class Objects(Struct, frozen=True, kw_only=True):
         """Return an object by its id, also one that is gone; None if it was never made."""
         key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)
         found = await self.store.get(self._namespace, key)
-        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
+        return found.value if found is not None and isinstance(found.value, KeptObject) else None
 
     async def list(self, made_by: str, owner: str = "") -> Sequence[KeptObject]:
         """Return all objects of a kind and owner that are not gone, oldest first."""
         wanted = (self.call.dialect, made_by, owner)
         return [
             each
-            for each in await self.store.values(self._namespace)
+            for each in await self.store.list_values(self._namespace)
             if isinstance(each, KeptObject) and not each.gone and (each.dialect, each.made_by, each.owner) == wanted
         ]
 
@@ -208,7 +208,7 @@ class Objects(Struct, frozen=True, kw_only=True):
             after = change(before)
             if after is before:
                 return ObjectChange(before, after)
-            if await self.store.change(self._namespace, kept.key, (after, version), size=after.size):
+            if await self.store.change(self._namespace, kept.key, VersionedValue(after, version), size=after.size):
                 return ObjectChange(before, after)
         return ObjectChange(kept, change(kept))
 

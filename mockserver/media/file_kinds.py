@@ -15,7 +15,7 @@ def recognize(data: bytes) -> str | None:
 
 
 def find_picture_size(data: bytes) -> tuple[int, int] | None:
-    """Return the width and height of a picture in pixels; None if it is none, or if its head is torn."""
+    """Return the width and height of a picture in pixels; None if it is not one, or if its head is torn."""
     return find_image_size(data[:_HEAD])
 
 

@@ -41,7 +41,7 @@ def write_png(picture: Picture) -> bytes:
     header = pack(">IIBBBBB", picture.width, picture.height, 1, 3, 0, 0, 0)
     palette = bytes((*picture.ground, *picture.ink))
     clear = _write_chunk(b"tRNS", b"\x00\xff") if picture.is_transparent else b""
-    lines = [_pack_line(tiles, picture) for tiles in picture.lines()]
+    lines = [_pack_line(tiles, picture) for tiles in picture.list_lines()]
     raw = b"".join([_filter_line(line, above) for line, above in zip(lines, (b"", *lines), strict=False)])
     chunks = (
         _write_chunk(b"IHDR", header),
@@ -205,7 +205,7 @@ def write_webp(picture: Picture) -> bytes:
     green = _PrefixCode((0, 255))
     for code in (green, *[_PrefixCode((0,))] * 4):
         code.describe(bits)
-    for tiles in picture.lines():
+    for tiles in picture.list_lines():
         bits.add_code(tiles, picture.columns)
     data = b"\x2f" + bits.finish()
     data += b"\0" * (len(data) % 2)
@@ -248,7 +248,7 @@ class _PrefixCode:
 
 
 def write_gif(picture: Picture, frames: int = 1, duration: int = 200) -> bytes:
-    """Return a GIF whose frames, of so many milliseconds, grow lighter up to the picture: each has its own colours."""
+    """Return a GIF whose frames, `duration` ms each, grow lighter up to the picture: each has its own colours."""
     screen = pack("<HHBBB", picture.width, picture.height, 0x70, 0, 0)
     forever = b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0" if frames > 1 else b""
     packed = _compress_codes(picture)
@@ -275,7 +275,7 @@ def _compress_codes(picture: Picture) -> bytes:
     width = _CODE_SIZE + 1
     row = -1
     bits.add(clear, width)
-    for tiles in picture.lines():
+    for tiles in picture.list_lines():
         for pixel in _list_pixels(tiles, picture):
             if row < 0:
                 row = pixel

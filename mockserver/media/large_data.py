@@ -53,12 +53,12 @@ class DataWriter:
 
     @property
     def held(self) -> int:
-        """Return how many bytes are in memory."""
+        """How many bytes are in memory."""
         return len(self._held)
 
     @property
     def size(self) -> int:
-        """Return how many bytes were taken."""
+        """How many bytes were taken."""
         return self._size
 
     def write(self, piece: bytes | memoryview) -> None:
@@ -73,7 +73,7 @@ class DataWriter:
         self._hash.update(piece)
         try:
             if self._file is None:
-                self._path = _make_path()
+                self._path = os.path.join(find_folder(), f"{os.getpid()}-{next(_numbers)}")
                 self._file = Path(self._path).open("xb")  # noqa: SIM115  # `finish` closes it
             self._file.write(piece)
         except OSError as error:
@@ -187,11 +187,6 @@ def share_folder(path: str) -> None:
 
 _shared = ""
 _numbers = count()
-
-
-def _make_path() -> str:
-    """Return the path of a new file."""
-    return os.path.join(find_folder(), f"{os.getpid()}-{next(_numbers)}")
 
 
 def _remove(path: str) -> None:

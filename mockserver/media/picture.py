@@ -25,7 +25,7 @@ class Color(NamedTuple):
 
     @property
     def code(self) -> str:
-        """Return the colour as CSS writes it: `#008080`."""
+        """The colour as CSS writes it: `#008080`."""
         return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
 
     @property
@@ -46,7 +46,7 @@ class Picture(Struct, frozen=True):
 
     @property
     def columns(self) -> int:
-        """Return how many tiles a row has."""
+        """How many tiles a row has."""
         return count_tiles(self.width)
 
     def darken(self, share: float) -> "Picture":
@@ -54,13 +54,14 @@ class Picture(Struct, frozen=True):
         ground, ink = (Color(*[int(part * share) for part in color]) for color in (self.ground, self.ink))
         return replace(self, ground=ground, ink=ink)
 
-    def lines(self) -> Iterator[int]:
+    def list_lines(self) -> Iterator[int]:
         """Yield the tiles of each line of pixels."""
         for line in range(self.height):
             yield self.rows[line // TILE]
 
 
 def count_tiles(pixels: int) -> int:
+    """Return how many tiles cover a number of pixels."""
     return -(-pixels // TILE)
 
 
@@ -127,7 +128,7 @@ def _set_words(words: str, *, columns: int, lines: int) -> tuple[int, ...]:
 
 
 def _wrap(words: str, letters: int, lines: int) -> tuple[Sequence[str], bool]:
-    """Return words in lines of at most so many letters, and whether all of them are there."""
+    """Return words in lines of at most `letters` letters, and whether all of them are there."""
     plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode() or words
     wrapped: list[str] = []
     if letters < 1 or lines < 1:

@@ -24,11 +24,11 @@ class SampleFormat(Struct, frozen=True):
         return self.rate * self.width
 
     def measure(self, size: int) -> int:
-        """Return how many whole milliseconds so many bytes take."""
+        """Return how many whole milliseconds `size` bytes take."""
         return size * 1000 // self.bytes_per_second
 
     def count_bytes(self, milliseconds: int) -> int:
-        """Return how many bytes so many milliseconds take."""
+        """Return how many bytes a number of milliseconds take."""
         return milliseconds * self.rate // 1000 * self.width
 
     def read_levels(self, data: bytes) -> "array[int]":
@@ -93,8 +93,12 @@ def _list_codes(name: str) -> bytes:
     return bytes([known[ordered[bisect_left(middles, level)]] for level in range(-32_767, 32_768, 4)])
 
 
-PCM = SampleFormat("audio/pcm", RATE, 2, b"\0\0")
+PCM = SampleFormat("audio/pcm", RATE, width=2, silence=b"\0\0")
 FORMATS: Mapping[str, SampleFormat] = {
     each.name: each
-    for each in (PCM, SampleFormat("audio/pcmu", 8_000, 1, b"\xff"), SampleFormat("audio/pcma", 8_000, 1, b"\xd5"))
+    for each in (
+        PCM,
+        SampleFormat("audio/pcmu", 8_000, width=1, silence=b"\xff"),
+        SampleFormat("audio/pcma", 8_000, width=1, silence=b"\xd5"),
+    )
 }

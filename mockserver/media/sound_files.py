@@ -51,7 +51,7 @@ class Speech(Struct, frozen=True):
 
     @property
     def mark(self) -> bytes:
-        """Return the text as the tags of a file have it."""
+        """The text as the tags of a file have it."""
         return MARK + b64encode(self.text.encode("utf-8", "replace")) + b";"
 
     def count(self, seconds: float) -> int:
@@ -90,7 +90,7 @@ class Wave(Struct, frozen=True):
 
 
 def find_wave(data: bytes, total: int | None = None) -> Wave | None:
-    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file.
+    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is not such a file.
 
     `data` may be the beginning of a file of `total` bytes.
     """
@@ -103,7 +103,15 @@ def find_wave(data: bytes, total: int | None = None) -> Wave | None:
             name, size = unpack_from("<4sI", data, at)
             if name == b"fmt ":
                 code, channels, rate, bytes_a_second, _, bits = unpack_from("<HHIIHH", data, at + 8)
-                wave = Wave(b"", 0, bytes_a_second or 2 * RATE, code, channels, rate, bits)
+                wave = Wave(
+                    b"",
+                    0,
+                    bytes_a_second=bytes_a_second or 2 * RATE,
+                    code=code,
+                    channels=channels,
+                    rate=rate,
+                    bits=bits,
+                )
             if name == b"data":
                 length = min(size, (total or len(data)) - at - 8)
                 return replace(wave, samples=data[at + 8 : at + 8 + size], length=length)
@@ -187,7 +195,7 @@ def _write_subframe(block: bytes) -> _Subframe:
 
 
 def _append_zeros(check: int, count: int) -> int:
-    """Return a check sum of 16 bits after so many zeros; that of other data is the same, but for their own (XOR)."""
+    """Return a check sum of 16 bits after `count` zeros; after other data, XOR it with the check sum of that."""
     passed = 0
     for bit, moved in enumerate(_list_passed_bits(count)):
         passed ^= moved if check >> bit & 1 else 0

@@ -18,7 +18,7 @@ def measure(data: bytes, total: int | None = None) -> float:
     if data.startswith(b"fLaC"):
         return _read_flac(data) or size / _BYTES_A_SECOND
     tag = _find_id3_end(data)
-    if tag < size:  # else it is no tag, or there is nothing behind it
+    if tag < size:  # else it is not a tag, or there is nothing behind it
         data = data[tag:]
         size = size - tag
     here = _read_opus(data) if data.startswith(b"OggS") else _count_adts(data)

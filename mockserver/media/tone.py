@@ -65,15 +65,15 @@ def measure_speech(text: str, speed: float = 1.0) -> float:
 
 
 def read_tone(samples: bytes) -> str | None:
-    """Return the texts that the tones in these samples carry, one behind the other; None if there is none."""
-    heard = read_levels(samples[: 2 * MAX_HEARD])
+    """Return the texts that the tones in these samples carry, one behind the other; None without such a tone."""
+    levels = read_levels(samples[: 2 * MAX_HEARD])
     found = list[str]()
     end = 0
     left = MAX_READ
     for start in _find_starts(samples):
         if start < end or left <= 0:  # inside of what was read before
             continue
-        tone = _read_from(heard, start)
+        tone = _read_from(levels, start)
         if tone is not None:
             end = tone.end
             left = left - (tone.end - start)
@@ -95,15 +95,15 @@ def _find_starts(samples: bytes) -> Iterator[int]:
         yield gap.end()
 
 
-def _read_from(heard: "array[int]", start: int) -> _Tone | None:
-    """Return the tone that begins about here; None if there is none."""
+def _read_from(levels: "array[int]", start: int) -> _Tone | None:
+    """Return the tone that begins about here; None if none does."""
     for begun in range(max(start - _SLACK, 0), start + _SLACK):
-        if _read_bytes(heard, begun, len(_BEGINNING)) == _BEGINNING:
+        if _read_bytes(levels, begun, len(_BEGINNING)) == _BEGINNING:
             break
     else:
         return None
-    size = int.from_bytes(_read_bytes(heard, begun, _HEAD)[2:], "big")
-    whole = _read_bytes(heard, begun, _HEAD + size + _TAIL)
+    size = int.from_bytes(_read_bytes(levels, begun, _HEAD)[2:], "big")
+    whole = _read_bytes(levels, begun, _HEAD + size + _TAIL)
     said = whole[_HEAD : _HEAD + size]
     check = whole[_HEAD + size :]
     is_right = check == pack(">H", crc_hqx(said, 0))
@@ -113,15 +113,15 @@ def _read_from(heard: "array[int]", start: int) -> _Tone | None:
 _SLACK = 8  # samples by which a start may be missed
 
 
-def _read_bytes(heard: "array[int]", start: int, count: int) -> bytes:
+def _read_bytes(levels: "array[int]", start: int, count: int) -> bytes:
     """Return the bytes that are coded from `start` on, or fewer if the sound ends before."""
     found = bytearray()
-    for at in range(start, min(start + count * 8 * _BIT, len(heard) - 8 * _BIT + 1), 8 * _BIT):
+    for at in range(start, min(start + count * 8 * _BIT, len(levels) - 8 * _BIT + 1), 8 * _BIT):
         byte = 0
         for bit in range(at, at + 8 * _BIT, _BIT):
             # A slow cycle rises in its first half and falls in its second; a fast one does both in each half.
-            slow = sum(heard[bit : bit + _BIT // 2]) - sum(heard[bit + _BIT // 2 : bit + _BIT])
-            quarters = [sum(heard[at : at + _BIT // 4]) for at in range(bit, bit + _BIT, _BIT // 4)]
+            slow = sum(levels[bit : bit + _BIT // 2]) - sum(levels[bit + _BIT // 2 : bit + _BIT])
+            quarters = [sum(levels[at : at + _BIT // 4]) for at in range(bit, bit + _BIT, _BIT // 4)]
             fast = quarters[0] - quarters[1] + quarters[2] - quarters[3]
             byte = byte << 1 | (fast > slow)
         found.append(byte)

@@ -11,7 +11,7 @@ from mockserver.model.passages import write_plain_prose
 
 
 def answer_as_model(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """What a model would do: call a fitting tool, answer in the requested format or as the prompt orders, or prose."""
+    """Answer as a model would: call a fitting tool, keep to the format or the orders of the prompt, or write prose."""
     if call.prompts and call.prompts[0].suffix is not None:
         from mockserver.model.middle import fill_middle
 

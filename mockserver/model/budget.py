@@ -38,7 +38,7 @@ class AnswerWork:
 
 
 def spend(steps: int) -> bool:
-    """Spend so many steps, each a few microseconds; False if fewer are left, and the work is to be left out."""
+    """Spend steps, of a few microseconds each; return False if fewer are left, and the work is to be left out."""
     budget = _CURRENT.get()
     if budget is None:
         return True
@@ -50,11 +50,12 @@ def spend(steps: int) -> bool:
 
 
 def find_request_work() -> RequestWork:
+    """Return the work of the request that is being answered."""
     budget = _CURRENT.get()
     return RequestWork() if budget is None else budget.request
 
 
-# What one step of a schema, some 30 microseconds, is enough for: so many values to compile, options to look at...
+# What one step of a schema, some 30 microseconds, is enough for: values to compile, options to look at...
 PER_STEP = {
     "compiled values": 4,
     "pairs": 4,  # of a property and what the prompt says

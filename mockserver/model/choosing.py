@@ -69,7 +69,7 @@ class Offers:
         self.tools = tools
         self._offers = _read_offers(tuple(_read_tool(tool, hints.get(tool.name, "")) for tool in tools))
 
-    def named(self, text: str) -> list[tuple[int, Tool]]:
+    def find_named(self, text: str) -> list[tuple[int, Tool]]:
         """Return the tools that a text names, and where."""
         small = text.lower()
         found = list[tuple[int, Tool]]()
@@ -79,20 +79,25 @@ class Offers:
                 found += [(place.start(), self.tools[offer.at])] if place else []
         return found
 
-    def alike(self, said: "Said") -> list[Offer]:
+    def list_alike(self, said: "Utterance") -> list[Offer]:
         """Return the offers that share a word with what is said, in their order."""
         met = [(len(offer.keys & said.keys), -offer.at, offer) for offer in self._offers]
         nearest = nlargest(_MOST_ALIKE, (each for each in met if each[0]))
         return sorted((offer for *_, offer in nearest), key=lambda offer: offer.at)
 
-    def best(
-        self, said: "Said", mentioned: Mentions, *, least: float, against: Callable[[Offer], float] = lambda offer: 0
+    def find_best(
+        self,
+        said: "Utterance",
+        mentioned: Mentions,
+        *,
+        least: float,
+        against: Callable[[Offer], float] = lambda offer: 0,
     ) -> Tool | None:
         """Return the tool that fits best what the user says, of equals the first; None if none fits well enough.
 
         Values are looked for only where they can decide. `against` adds what speaks for or against an offer.
         """
-        scored = [(offer, score_words(offer, said)) for offer in self.alike(said)]
+        scored = [(offer, score_words(offer, said)) for offer in self.list_alike(said)]
         rated = {offer.at: (score, score + against(offer)) for offer, score in scored}
         highest = max((total for _, total in rated.values()), default=0)
         close = {at: each for at, each in rated.items() if each[1] >= max(least, highest) - _WEIGHTS["arguments"]}
@@ -106,7 +111,7 @@ class Offers:
         return None if found is None or totals[found] < least else self.tools[found]
 
 
-def score_words(offer: Offer, said: "Said") -> float:
+def score_words(offer: Offer, said: "Utterance") -> float:
     """Return how well a tool fits what the user says, by words alone; 0 if they have nothing in common."""
     by_words = _score_name(offer, said) + _score_description(offer, said.keys)
     if not by_words:
@@ -192,7 +197,7 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
 
 
 def _split_namespace(name: str) -> tuple[str, str]:
-    """The namespace of a name, and the rest of it, which says what the tool is: `mcp__github__`, `create_issue`."""
+    """Split a name into its namespace and the rest, which says what the tool is: `mcp__github__`, `create_issue`."""
     pieces = [piece for piece in _NAMESPACE.split(name) if piece]
     own = 1 if pieces and any(weigh_word(word) > _FAINT for word in split_words(pieces[-1])) else 2
     return " ".join(pieces[:-own]), " ".join(pieces[-own:])
@@ -204,7 +209,10 @@ def _describe(tool: _ReadTool) -> str:
 
 
 def _make_name_pattern(name: str) -> str:
-    """A pattern that finds a name; an everyday word is a name only with a sign of it: `search(`, the search tool."""
+    """Return a pattern that finds a name.
+
+    An everyday word is a name only with a sign of it: `search(`, the search tool.
+    """
     written = re.escape(name)
     if len(split_words(name)) > 1 or not name.isalpha():
         return rf"(?<!\w){written}(?!\w)"
@@ -214,7 +222,8 @@ def _make_name_pattern(name: str) -> str:
 def list_properties(tool: Tool) -> Mapping[str, Json]:
     """Return the schemas of a tool's parameters by name, each with the definition that it refers to."""
     whole = tool.parameters if isinstance(tool.parameters, Mapping) else {}
-    properties, known = whole.get("properties"), whole.get("$defs")
+    properties = whole.get("properties")
+    known = whole.get("$defs")
     if not isinstance(properties, Mapping) or not isinstance(known, Mapping):
         return properties if isinstance(properties, Mapping) else {}
 
@@ -226,11 +235,12 @@ def list_properties(tool: Tool) -> Mapping[str, Json]:
 
 
 def list_required(tool: Tool) -> frozenset[str]:
+    """Return the names of a tool's required parameters."""
     required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
 
-class Said:
+class Utterance:
     """Words that a user says, with what every tool is compared with."""
 
     def __init__(self, said: Sequence[str]) -> None:
@@ -245,8 +255,11 @@ class Said:
         self.verbs = [word for word in said[:4] if is_action(word)]
 
 
-def _score_name(offer: Offer, said: Said) -> float:
-    """The share of the name that the text says. Light words count only if they are the whole name and come first."""
+def _score_name(offer: Offer, said: Utterance) -> float:
+    """Return the share of the name that the text says.
+
+    Light words count only if they are the whole name and come first.
+    """
     met = [word for word in offer.name if word.keys & said.keys]
     if not met or (len(met) < len(offer.name) and all(weigh_word(word.word) < 0.3 for word in met)):
         return 0.0
@@ -272,7 +285,7 @@ def _score_description(offer: Offer, heard: Keys) -> float:
     return min(_WEIGHTS["description at most"], score)
 
 
-def _score_verb(offer: Offer, said: Said) -> float:
+def _score_verb(offer: Offer, said: Utterance) -> float:
     """Return what the verb of the text says for or against a tool."""
     own = [word for word in offer.name if is_action(word.word)]
     verbs = said.verbs
@@ -372,6 +385,7 @@ def split_clauses(text: str) -> tuple[Clause, ...]:
 
 
 def blank_quotes(text: str) -> str:
+    """Return a text with blanks in place of what it quotes, unless that is a name."""
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
 
 
@@ -453,21 +467,21 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
 def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = keep_ends(text, _LONGEST_END, _LONGEST_END)
-    return Offers(tools, hints).best(Said(split_words(text)), find_mentions(text), least=0.01)
+    return Offers(tools, hints).find_best(Utterance(split_words(text)), find_mentions(text), least=0.01)
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
-    """Return the option, worker or label that fits a text best, by what is said of each and what it commonly means."""
+    """Return the option, worker or label that fits a text best, by its description and what it commonly means."""
     tools = [Tool(name, said) for name, said in options.items()]
     found = find_best(text, tools, find_meanings(options))
     return None if found is None else found.name
 
 
 def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
-    """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
+    """Return the options that have to do with a text by their descriptions, those that fit it best first."""
     offers = Offers([Tool(name, about) for name, about in options.items()])
-    said = Said(split_words(text))
-    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.alike(said)}
+    said = Utterance(split_words(text))
+    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.list_alike(said)}
     return sorted(scores, key=lambda name: -scores[name])
 
 
@@ -483,6 +497,7 @@ def is_follow_up(text: str) -> bool:
 
 
 def refers_back(text: str) -> bool:
+    """Return whether a text points at something said before: "it", "the result"."""
     return POINTS_BACK.search(text) is not None
 
 
@@ -491,27 +506,27 @@ def _list_denied_names(denied: str, offers: Offers) -> Iterator[str]:
     if _ANY_TOOL.match(denied):
         yield from (tool.name for tool in offers.tools)
         return
-    said = Said(split_words(denied))
-    alike = (each for each in offers.alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
+    said = Utterance(split_words(denied))
+    alike = (each for each in offers.list_alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
     yield from (offers.tools[each.at].name for each in alike)
-    yield from (tool.name for _, tool in offers.named(denied))
+    yield from (tool.name for _, tool in offers.find_named(denied))
 
 
 def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
-    """What each clause of a sentence asks for: the tools that it names, in its order, or the one that it describes.
+    """Yield what each clause of a sentence asks for: the tools that it names, in its order, or the one it describes.
 
     Where no clause asks for anything, as they are only items of a list, the first may as the whole sentence.
     """
     asked = list[list[Tool]]()
     for before, clause in pairwise((sentence[0], *sentence)):
-        named = [] if clause.idle else sorted(offers.named(clause.text), key=lambda each: each[0])
-        asked.append([tool for _, tool in named] or _find_described(clause, offers, sentence[0], before))
+        named = [] if clause.idle else sorted(offers.find_named(clause.text), key=lambda each: each[0])
+        asked.append([tool for _, tool in named] or _find_described(clause, offers, head=sentence[0], before=before))
     joined = " , ".join(clause.text for clause in sentence)
     if len(asked) > 1 and not any(asked) and len(joined) <= _LONGEST_SENTENCE:
         idle = any(clause.idle for clause in sentence)
         written = " , ".join(clause.written for clause in sentence)
         whole = replace(sentence[0], text=joined, written=written, idle=idle)
-        asked[0] = _find_described(whole, offers, whole, whole)
+        asked[0] = _find_described(whole, offers, head=whole, before=whole)
     return asked
 
 
@@ -525,9 +540,9 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
         own = (*own, "command")
     if clause.idle or not any(map(find_keys, own)):
         return []
-    alone = Said(own)
+    alone = Utterance(own)
     composed = _list_composing_words(clause, own, head)
-    said = Said((*own, *split_words(before.text))) if refers_back(clause.text) else alone
+    said = Utterance((*own, *split_words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
         """Return what speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
@@ -540,7 +555,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
         return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
     written = clause.written if said is alone else f"{before.written}, {clause.written}"
-    tool = offers.best(said, find_mentions(written), least=THRESHOLD, against=weigh_against)
+    tool = offers.find_best(said, find_mentions(written), least=THRESHOLD, against=weigh_against)
     return [] if tool is None else [tool]
 
 

@@ -56,7 +56,7 @@ def cut_examples(text: str) -> str:
 
 
 def _is_nudge(before: Message, last: Message) -> bool:
-    """Whether a message only keeps an agent going that answered without a call, or complains that it made none."""
+    """Return whether a message only keeps an agent going that answered without a call, or complains about that."""
     if last.role != "user" or last.parts or before.role not in ("user", "assistant") or before.tool_calls:
         return False
     asked = split_words(re.split(r"[.!?\n]", last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])

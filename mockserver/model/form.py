@@ -20,7 +20,7 @@ from mockserver.model.listed_options import list_options
 from mockserver.model.orders import NUMBER, Request, read_word_group
 from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
-from mockserver.model.shapes import Described, infer_shape, make_record_schema
+from mockserver.model.shapes import DescribedShape, infer_shape, make_record_schema
 from mockserver.model.vocabulary import (
     RULING,
     capitalize,
@@ -52,7 +52,7 @@ def write_list(request: Request, rng: Random) -> str | None:
     made = [capitalize(f"{key}: {value}" if key else value) for key, value in request.facts]
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     noun = counted["noun"].lower() if counted and not made else ""
-    items = (made + _make_items(noun, number, about, rng)[: max(0, number - len(made))])[:number]
+    items = (made + _make_items(noun, number, about=about, rng=rng)[: max(0, number - len(made))])[:number]
     if separated := _SEPARATED.search(order):
         in_row = separated["commas"] or separated["comma"]
         return ", ".join(item.partition(":")[0] for item in items) if in_row else "\n".join(items)
@@ -60,7 +60,10 @@ def write_list(request: Request, rng: Random) -> str | None:
 
 
 def _find_counted(text: str) -> re.Match[str] | None:
-    """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
+    """Return the list that a text orders: "give me 3 tips".
+
+    What is counted is not a measure, and no text is to be written.
+    """
     listed = (each for each in _COUNTED.finditer(fold(text)) if each["noun"].lower() not in read_word_group("measures"))
     found = next(listed, None)
     return None if found is None or _ONE_TEXT.search(fold(text[: found.end()])) else found
@@ -73,7 +76,7 @@ def _find_material(text: str) -> str:
 
 
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
-    """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
+    """Return `number` items of a noun; questions, searches and keywords are made of the words in `about`."""
     thing = find_singular(noun)
     last = split_words(thing)[-1:] or ("",)
     telling = list_content_words(about, ENGLISH)
@@ -136,7 +139,10 @@ def _add_label(answer: str, request: Request, rng: Random) -> str:
 
 
 def _add_tags(answer: str, request: Request, rng: Random) -> str:
-    """An answer in the tags that a sentence orders, after thoughts in theirs; tags that it only mentions order none."""
+    """Return an answer in the tags that a sentence orders, after thoughts in theirs.
+
+    Tags that it only mentions order none.
+    """
     orders = [order for order in (request.text, request.rules) if "<" in order]
     tags = (tag for order in orders for clause in _IN_TAGS.finditer(order) for tag in _TAG.finditer(clause[0]))
     names = [*dict.fromkeys(tag["name"] for tag in tags if tag["within"] or tag["closed"])]
@@ -148,7 +154,7 @@ def _add_tags(answer: str, request: Request, rng: Random) -> str:
     plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in read_word_group("no_values")]
     wanted = infer_shape(dict.fromkeys(plain, "..."))["properties"]
     given, _ = find_mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
-    thoughts = Speaker(request.topic, rng).thoughts()
+    thoughts = Speaker(request.topic, rng).write_thoughts()
     texts = [next(thoughts) if name in thinking else str(given.get(name, answer)) for name in names]
     tail = f"\n{answer}" if names[-1] in thinking else ""  # nothing was said of the answer, which follows
     return "\n".join(f"<{name}>{text}</{name}>" for name, text in zip(names, texts, strict=True)) + tail
@@ -182,7 +188,9 @@ def find_closing(call: Call) -> Closing:
                 messages[at] = replace(messages[at], text=messages[at].text.replace(sentence, " "))
     if not found:
         return Closing(call)
-    (order, by_user), last, call = found[-1], messages[-1], replace(call, messages=tuple(messages))
+    order, by_user = found[-1]
+    last = messages[-1]
+    call = replace(call, messages=tuple(messages))
     approves = not order["ending"] and _APPROVING.search(order[0]) is not None
     if approves and not call.turn and "feedback" in order[0]:
         return Closing(call)
@@ -192,7 +200,7 @@ def find_closing(call: Call) -> Closing:
 
 
 def remove_form(call: Call) -> Call:
-    """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
+    """Return the call without the user's sentences that only order a form: they ask for nothing and name no value."""
     names = [tool.name for tool in call.tools]
     messages = find_closing(call).call.messages
     texts = [_strip_form(each.text, names) if each.role == "user" else each.text for each in messages]
@@ -201,7 +209,7 @@ def remove_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """A text without sentences that order a form and name no tool; if nothing is left, what follows the forms."""
+    """Return a text without sentences that order a form and name no tool; if none is left, what follows the forms."""
     text = cut_manual(text)
     if _list_form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text
@@ -337,14 +345,14 @@ _TOKEN = compile_lazily(r"[\w'-]+|[^\w\s]")
 # Forms to fill in
 
 
-def find_form(text: str) -> Described | None:
+def find_form(text: str) -> DescribedShape | None:
     """Return the form that a text orders, such as `name|age`, `Name: <name>`, `<a>what it holds</a>` or YAML."""
     if (in_yaml := _find_yaml(text)) is not None:
         return in_yaml
     if (cue := _SHOWING.search(text)) and (shown := _ELEMENTS.match(text, cue.end())):
         notes = {leaf["name"]: " ".join(leaf["note"].split()) for leaf in _LEAF.finditer(shown[0])}
         blank = _LEAF.sub(r"<\g<name>>\0</\g<name>>", shown[0].strip())
-        return _describe(blank, [*notes], text[: cue.start()] + text[shown.end() :], notes)
+        return _describe(blank, [*notes], text=text[: cue.start()] + text[shown.end() :], notes=notes)
     found = _FORM.search(text)
     form = next(filter(None, found.groups()), "").rstrip(" .") if found else ""
     if found is None or "://" in form:
@@ -355,7 +363,7 @@ def find_form(text: str) -> Described | None:
     return _describe(gap.sub("\0", form), names, rest) if len(names) > 1 else None
 
 
-def _find_yaml(text: str) -> Described | None:
+def _find_yaml(text: str) -> DescribedShape | None:
     """Return the last example in YAML that a text shows as the format of the answer."""
     shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
     if not shown:
@@ -365,7 +373,7 @@ def _find_yaml(text: str) -> Described | None:
     for found in reversed(shown):
         read = parse(found["shown"])
         if isinstance(read.data, Mapping) and read.data and not read.problems:
-            return Described(infer_shape(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
+            return DescribedShape(infer_shape(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
     return None
 
 
@@ -376,7 +384,7 @@ def _write_yaml(value: Json) -> str:
     return f"```yaml\n{lines}```"
 
 
-def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:
+def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> DescribedShape | None:
     """Return a form with a zero byte for each gap; options that the text lists are those of the first free gap."""
     if blank.count("\0") != len(names) or not names:
         return None
@@ -391,7 +399,7 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
         gaps = (value[name] for name in names)
         return re.sub("\0", lambda _: each if isinstance(each := next(gaps), str) else compact(each), blank)
 
-    return Described(make_record_schema(wanted), rest, write)
+    return DescribedShape(make_record_schema(wanted), rest, write)
 
 
 _MOST_EXAMPLES = 8

@@ -33,11 +33,11 @@ def make_hosted_use(tool: Tool, call: Call, seed: Seed, said: str = "") -> Item 
     """
     said = said or call.last_user
     if tool.kind.startswith("computer"):
-        return _make_computer_step(tool, call, said, seed)
+        return _make_computer_step(tool, call, said=said, seed=seed)
     if tool.kind == SERVED_MCP:  # its tools are offered besides
         return None
     if tool.kind.startswith("mcp"):
-        return _make_mcp_use(tool, call, said, seed)
+        return _make_mcp_use(tool, call, said=said, seed=seed)
     kind, body = next((use for name, use in _ONCE.items() if tool.kind.startswith(name)), ("", None))
     if body is None or _is_done(kind, call):
         return None
@@ -62,7 +62,7 @@ def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
     Raises Failure where the grammar is broken.
     """
     if tool.grammar is not None:
-        return derive_text(*tool.grammar, seed.branch("grammar", tool.name), said)
+        return derive_text(tool.grammar, seed.branch("grammar", tool.name), said)
     named = rf"(?is)^.{{0,60}}?\b{re.escape(tool.name)}\b(?: tool)?\s*(?:to|with|on|for|and)?\s*"
     _, colon, after = (rest := re.sub(named, "", said.text, count=1)).partition(": ")
     text = _find(said, "code", "quoted") or (after if colon else _POLITE.sub("", rest)).strip()
@@ -108,7 +108,7 @@ def _write_image(tool: Tool, text: str) -> Mapping[str, Json]:
 
 
 def _write_shell_commands(tool: Tool, text: str) -> Mapping[str, Json] | None:
-    """Commands for the client; nothing for a container, where the provider runs them without saying so."""
+    """Return commands for the client; None for a container, where the provider runs them without saying so."""
     command = _find(find_mentions(text), "code") or "ls"
     if tool.kind == "local_shell":
         return {"command": ["bash", "-lc", command]}
@@ -135,7 +135,7 @@ def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
     """Return the tool as far as a choice allows it: of an MCP server perhaps one tool, of another server nothing."""
     if tool.kind != "mcp" or not choice.servers:
         return tool
-    names = [name for server, name in choice.servers if server == tool.options.get("server_label")]
+    names = [each.name for each in choice.servers if each.label == tool.options.get("server_label")]
     if not names:
         return None
     return tool if "" in names else replace(tool, options={**tool.options, "allowed_tools": names})
@@ -174,7 +174,10 @@ def _needs_approval(required: Json, name: str) -> bool:
 
 
 def _make_computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
-    """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
+    """Return the next action on a computer: a look at the screen, then one other.
+
+    After that it is None, as nothing is repeated.
+    """
     made = [use.arguments for use in list_tool_calls(call) if use.kind == "computer_call"]
     left = [action for action in _list_actions(tool, said, seed) if action not in map(try_parse, made)]
     if not left:

@@ -68,7 +68,7 @@ def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
         (word for word in told if word in read_word_set("option_choices") | read_word_set("option_orders")), head
     )
     start = row.start() - len(lead) + max(lead.lower().rfind(cue), 0)
-    return ListedOptions(names, split_name(" ".join((head, *near))), start, row.end()) if offers else None
+    return ListedOptions(names, split_name(" ".join((head, *near))), start=start, end=row.end()) if offers else None
 
 
 def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
@@ -79,7 +79,7 @@ def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
         re.split(r"[:(]| [-–—] ", _BULLET.sub("", line), maxsplit=1)[0].strip(_AROUND)
         for line in lines["lines"].splitlines()
     ]
-    return ListedOptions(names, split_name(head), lines.start(), lines.end())
+    return ListedOptions(names, split_name(head), start=lines.start(), end=lines.end())
 
 
 def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
@@ -119,7 +119,7 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             elif len(spoken) == len(options):  # they are only listed
                 best = find_option(_remove_names(call.last_user, options), dict.fromkeys(options, ""))
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
-            names = _find_names(call, name, str(inner.get("description") or ""), about)
+            names = _find_names(call, name, described=str(inner.get("description") or ""), about=about)
             best = (_choose_listed(call, names) or names[0]) if names else None
         found |= {name: best} if best else {}
     return found
@@ -143,7 +143,7 @@ def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     properties = list_properties(tool) if HANDOFF.match(tool.name) else {}
     for name, inner in islice(properties.items(), _MAX_OPTIONS):
         names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MAX_OPTIONS))]
-        names = names or [*_find_names(call, name, "", tool.description)]
+        names = names or [*_find_names(call, name, described="", about=tool.description)]
         if names and (fitting := _choose_listed(call, names)) is not None:
             tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(split_name(each))]
             return {name: fitting, **dict.fromkeys(tasks[:1], call.last_user)}
@@ -155,7 +155,7 @@ def _choose_listed(call: Call, names: Sequence[str]) -> str | None:
 
 
 def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[str]:
-    """The names that a property can have: those quoted or listed where it is described, or listed for it elsewhere."""
+    """Return the names that a property can have: those quoted or listed where it is described, or elsewhere for it."""
     quoted = [*dict.fromkeys(_QUOTED.findall(described))]
     if len(quoted) > 1:
         return quoted
@@ -178,7 +178,9 @@ def _list_rosters(rules: str) -> Iterator[ListedOptions]:
     found: dict[str, list[str]] = {}
     for element, name in _WITH_ID.findall(rules):
         found.setdefault(element, []).append(name)
-    yield from (ListedOptions(names, split_name(element), 0, 0) for element, names in found.items() if len(names) > 1)
+    yield from (
+        ListedOptions(names, split_name(element), start=0, end=0) for element, names in found.items() if len(names) > 1
+    )
 
 
 def _get_properties(schema: Json) -> Mapping[str, Json]:
@@ -233,7 +235,7 @@ def choose_speaker(call: Call) -> str | None:
 
 
 def _list_roles(text: str) -> list[str]:
-    """The roles that a text has to choose from: those after "select the next role", or with an end such as FINISH."""
+    """Return the roles to choose from: those after "select the next role", or with an end such as FINISH."""
     asks = _TURN.search(fold(text[-_LONGEST_REQUEST:])) is not None
     end = _END.search(text)
     if not (asks or end):
@@ -301,7 +303,7 @@ def _find_decision(message: Message, workers: Sequence[str]) -> str:
 
 
 def _is_end(option: str, name: Sequence[str]) -> bool:
-    """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
+    """Return whether an option ends the work: FINISH, __end__; done or stop only if the property chooses the next."""
     said = split_name(option)
     said_of_ends = read_word_set("ends") | read_word_set("around_ends")
     if not said or not said_of_ends.issuperset(said) or read_word_set("ends").isdisjoint(said):

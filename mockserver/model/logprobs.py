@@ -11,11 +11,12 @@ from mockserver.core.tokens import APPROX, Tokenizer
 
 def make_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
     """Return one for each token, with up to `top` alternatives, the token itself first."""
-    return tuple(draw_logprobs(tokens, rng, top, tokenizer))
+    return tuple(draw_logprobs(tokens, rng, top=top, tokenizer=tokenizer))
 
 
 def draw_logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
     # One loop without calls of its own functions: this is most of what such an answer costs.
+    """Yield a log probability for each token, with `top` alternatives."""
     draw = rng.random
     draw_bits = rng.getrandbits
     words = len(_COMMON)

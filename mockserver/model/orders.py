@@ -70,6 +70,7 @@ def obey(request: Request, rng: Random) -> str | None:
 
 
 def greet(request: Request, rng: Random) -> str | None:
+    """Return the answer to a greeting, thanks or a goodbye; None for other texts."""
     kind = find_courtesy(request.text)
     return read_english(kind)[rng.randrange(len(read_english(kind)))] if kind else None
 
@@ -139,10 +140,12 @@ def rephrase(request: Request, rng: Random) -> str | None:
 
 
 def write_code(request: Request, rng: Random) -> str | None:
+    """Return the code that a text asks for; None if it asks for none."""
     return write_stub(request.text, request.rules)
 
 
 def calculate(request: Request, rng: Random) -> str | None:
+    """Return the result of the sum in a request; None if there is no sum in it."""
     return compute(request.text, bare=request.find(_BARE_RESULT) is not None)
 
 
@@ -158,7 +161,7 @@ def rate(request: Request, rng: Random) -> str | None:
 
 
 def find_value(request: Request, rng: Random) -> str | None:
-    """Only the value of a name: `reply with only the city`, from the prompt where it says one."""
+    """Return only the value of a name, `reply with only the city`, from the prompt where it says one."""
     found = request.find(_VALUE_ALONE)
     name = next(filter(None, found.groups()), "").lower().removesuffix(" name") if found else ""
     if (
@@ -208,7 +211,7 @@ def decide(request: Request) -> str | None:
 
 
 def choose(request: Request, rng: Random) -> str | None:
-    """One of the options that the prompt or the rules allow, behind the label that is ordered: `ANSWER: $LETTER`."""
+    """Return one of the options that the prompt or the rules allow, behind an ordered label: `ANSWER: $LETTER`."""
     chosen = _choose_option(request, rng)
     label = request.find(_LABELLED_LETTER)
     return f"{label[1]}{chosen[:1]}" if chosen and label and _LETTER.match(chosen) else chosen
@@ -227,16 +230,15 @@ def _choose_option(request: Request, rng: Random) -> str | None:
             rest = text[: listing.start] + " " + text[listing.end :]
             hinted = find_hints(listing.names, f"{request.rules}\n{request.text}"[-5_000:])
             told = dict.fromkeys(listing.names, "") | (hinted if len(hinted) > 1 else {})
-            return pick(
-                lettered or told, request.found or (request.text if text is request.rules else rest), request, rng
-            )
+            said = request.found or (request.text if text is request.rules else rest)
+            return pick(lettered or told, said, request=request, rng=rng)
     if len(lettered) < 2:
         return None
-    letter = pick(lettered, request.found, request, rng)
+    letter = pick(lettered, request.found, request=request, rng=rng)
     return letter if request.find(_LETTER_ALONE) else f"{letter}) {lettered[letter]}"
 
 
-def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -> str:
+def pick(options: Mapping[str, str], said: str, *, request: Request, rng: Random) -> str:
     """Return the option that is true, is the result, is named, or fits best what is said; else any."""
     truths = {read_truth(option): option for option in options}
     if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
@@ -254,7 +256,7 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
 
 
 def _choose_number(request: Request, rng: Random) -> str | None:
-    """The number of the passage that fits best, or of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
+    """Return the number of the passage that fits best, or of all that fit: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
     options = {line[1]: line[2] for line in _NUMBERED.finditer(said)}
@@ -262,7 +264,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
     if shown is None:
-        return pick(options, rest, request, rng)
+        return pick(options, rest, request=request, rng=rng)
     ranked = rank_options(rest, options)
     if shown["arrow"]:
         return " > ".join(f"[{at}]" for at in dict.fromkeys((*ranked, *options)))
@@ -443,7 +445,7 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_DIGIT = compile_lazily(r"\d")  # without one there is no sum
+_DIGIT = compile_lazily(r"\d")  # a sum needs one
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
 _SUM = compile_lazily(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"

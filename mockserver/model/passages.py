@@ -94,12 +94,12 @@ def write_prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
     found = find_passage(call, about)
     if found:
         return DraftChoice((Text(found),))
-    text, tokens = write_text_on(about, call, rng, {})
+    text, tokens = write_text_on(about, call, rng=rng, options={})
     return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
 
 
 def find_passage(call: Call, about: Topic) -> str | None:
-    """Return the sentence that answers the question, as said to the user, or None if there is none."""
+    """Return the sentence that answers the question, as said to the user; None if no sentence does."""
     is_question = about.kind in _QUESTIONS if about.kind != "tell" else _ends_as_question(about)
     lowered = about.said.lower()
     if not is_question and "you" not in lowered and "who" not in lowered:  # nor does it ask for a name
@@ -187,6 +187,7 @@ def _answer(about: Topic, found: _Statement) -> str:
 
 
 def denies(text: str) -> bool:
+    """Return whether a text has a word that denies: not, never, false ..."""
     return _DENIAL.search(text) is not None
 
 
@@ -202,6 +203,7 @@ def _answer_name(said: str, call: Call, sentences: Sequence[_Statement]) -> str 
 
 
 def _find_not_known(call: Call) -> str | None:
+    """Return the words that the prompt orders for a question that it does not answer; None if it orders none."""
     for message in reversed(call.messages):
         if message.role != "tool" and (found := _NOT_KNOWN.search(cut_excerpt(message.text, _MAX_TEXT))):
             return str(found["quoted"] or found["first"] or "I don't know.").strip("\"'“”‘’`")
@@ -310,6 +312,7 @@ def _list_named(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[s
 
 
 def list_result_texts(call: Call) -> tuple[str, ...]:
+    """Return the texts of the results since the last user message, cut to what is read of them."""
     return tuple(result.text[:_MAX_RESULT] for result in _list_results(call)[:_MAX_RESULTS])
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from pydantic_core import to_json
 
+from mockserver.core.call import Grammar
 from mockserver.core.json import Json
 from mockserver.core.lazy import Memo, compile_lazily, remember
 from mockserver.core.pattern_size import estimate_size
@@ -90,7 +91,7 @@ def sample(
     expand_lookaheads: bool = False,
     filling: int = 0,
 ) -> str | None:
-    """Return a text for the pattern, of so many characters; None if it cannot be read or needs too much.
+    """Return a text of `shortest` to `longest` characters that the pattern matches; None if that fails.
 
     With `expand_lookaheads`, write what a lookahead wants in front of what follows it. `filling`: how many characters
     to add where the pattern is not anchored, as a pattern without repeats has one text only.
@@ -194,7 +195,7 @@ class _Sampler(Struct):
 
 
 def _list_typed(node: Node) -> str:
-    """The characters of a class that people type; of one that refuses some, only the plainest kind that has any."""
+    """Return the characters of a class that people type; of one that refuses some, only the plainest kind it has."""
     refuses = not (node[0] is sre.IN and node[1][0][0] not in (sre.NEGATE, *_REFUSING))
     kinds = _KINDS if refuses else ("".join(_KINDS[:-1]),)
     return next(filter(None, ("".join(each for each in kind if _has(node, each)) for kind in kinds)), "")
@@ -284,17 +285,16 @@ _PROPERTIES = {"L": "a-zA-Z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "P": r"!-#%-
 LarkTree = Any  # its children are trees and tokens
 
 
-def derive_text(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:
+def derive_text(grammar: Grammar, seed: Seed, said: Mentions = NOTHING) -> str:
     """Return a text that a grammar derives, with values of the prompt where its expressions match them.
 
-    `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure if that is invalid, or if no text
-    is found.
+    Raises Failure if the grammar is invalid, or if no text is found.
     """
-    rng = seed.stream(syntax)
+    rng = seed.stream(grammar.syntax)
     values = _find_phrases(said)
-    definition = _POSIX_CLASS.sub(lambda found: _POSIX_CLASSES.get(found[1], found[0]), definition)
+    definition = _POSIX_CLASS.sub(lambda found: _POSIX_CLASSES.get(found[1], found[0]), grammar.definition)
     try:
-        match syntax:
+        match grammar.syntax:
             case "lark":
                 return _read_grammar(definition).write(rng, values)
             case "regex":
@@ -304,7 +304,7 @@ def derive_text(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHI
         raise _refuse(str(error), before.count("\n") + 1, error.at - before.rfind("\n")) from None
     except RecursionError:
         raise _refuse("it is nested too deeply.") from None
-    raise _refuse(f"its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
+    raise _refuse(f"its syntax is 'lark' or 'regex', not {grammar.syntax[:50]!r}.")
 
 
 _POSIX_CLASS = compile_lazily(r"\[:(\w{5,6}):\]")  # Rust has them in classes, as other syntaxes of grammars do
@@ -449,7 +449,7 @@ class _Grammar:
         return known["start"]
 
     def _derive(self, tree: LarkTree, known: Mapping[str, list[_Piece]], rng: Random) -> list[_Piece] | None:
-        """Return the tokens of the smallest derivation; None if there is none of those that are known."""
+        """Return the tokens of the smallest derivation; None if no known one ends."""
         match tree.data:
             case "name":
                 if tree.children[0].value not in self.bodies:
@@ -558,7 +558,8 @@ def _write_token(token: "Token", rng: Random, values: list[str]) -> str:
 
 
 _REMEDY = "; answer with a rule."
-_MAX_CHARACTERS, _MAX_PATTERN = 64_000, 8_000  # of a grammar, which takes a third of a second; of a regular expression
+_MAX_CHARACTERS = 64_000  # of a grammar, which takes a third of a second
+_MAX_PATTERN = 8_000  # characters of a regular expression
 _MAX_REPEATS = 1_000
 _MAX_MENTIONS = 40
 _MAX_WORK = 200_000  # tokens of all derivations

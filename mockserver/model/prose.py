@@ -59,6 +59,7 @@ class Topic(Struct, frozen=True):
 
 
 def read_topic(text: str, rules: str = "") -> Topic:
+    """Return what a text is about, to be answered in the language that it, or the rules, ask for."""
     return _read_topic(cut_excerpt(text), cut_excerpt(rules))
 
 
@@ -81,7 +82,15 @@ def _make_topic(text: str, spoken: str, language: str) -> Topic:
     words = (
         tuple(subject.split(" and ")) if kind == "state" and subject else list_content_words(subject or request, spoken)
     )
-    return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
+    return Topic(
+        text,
+        language,
+        kind=kind,
+        subject=subject[:_MAX_SUBJECT],
+        act=act[:_MAX_SUBJECT],
+        said=request.rstrip(SIGNS),
+        words=words,
+    )
 
 
 class _Question(NamedTuple):
@@ -113,6 +122,7 @@ def _read_question(request: str) -> _Question:
 
 
 def is_order(sentence: str) -> bool:
+    """Return whether a sentence begins with a verb that orders something."""
     first = _FIRST_WORD.match(sentence)
     return first is not None and first[1].lower() in _read_orders()
 
@@ -139,7 +149,7 @@ def _find_words(words: re.Pattern[str], text: str) -> list[str]:
 
 
 def _find_request(text: str) -> str:
-    """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
+    """Return the sentence that asks: the last question, the first order, or the first sentence that says anything."""
     bare = text.rstrip(".!?")
     if bare and bare.isascii() and not _ENDS.search(bare):  # most texts are a single sentence
         sentence = text.strip()
@@ -219,6 +229,7 @@ _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "
 
 
 def read_languages() -> Mapping[str, Mapping[str, str]]:
+    """Return the languages by code: names, stop words, locale ..."""
     return read_word_lists("languages")
 
 
@@ -237,6 +248,7 @@ def read_lexicon(code: str) -> tuple[str, ...]:
 
 
 def find_language(text: str) -> str:
+    """Return the code of a text's language, by its script or its stop words."""
     sample = text[:_READ]
     if not sample.isascii() and (code := _find_language_by_script(sample)):
         return code
@@ -270,7 +282,7 @@ def _find_language_by_script(sample: str) -> str | None:
 
 @cache
 def _list_scripts() -> Sequence[tuple[re.Pattern[str], int, Mapping[str, str]]]:
-    """The scripts with how many Latin letters one letter counts for, and their languages with letters of their own."""
+    """Return scripts with how many Latin letters one letter counts for, and their languages with their own letters."""
     listed = read_word_lists("scripts")["scripts"]
     return [(re.compile(f"[{each['letters']}]"), each["counts"], each["languages"]) for each in listed]
 
@@ -287,7 +299,7 @@ def _find_language_by_stop_words(words: Sequence[str]) -> str:
 
 @cache
 def _weigh_stop_words() -> dict[str, int]:
-    """For each stop word, 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
+    """Return for each stop word 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
     codes = _index_codes_by_stop_word().items()
     return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
 
@@ -337,25 +349,25 @@ Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
 
 
 def write_prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
+    """Write prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
     about = find_topic(call)
-    text, tokens = write_text_on(about, call, seed.stream("prose"), options)
+    text, tokens = write_text_on(about, call, rng=seed.stream("prose"), options=options)
     if call.prompts or about.language != ENGLISH:
         return _draft(find_separator_after_prompt(call) + text)
     return DraftChoice((Text(text),), tokens=tokens)
 
 
 def write_lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Lorem ipsum, as long as `prose` would be."""
+    """Write Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     tokens = _choose_length(call, rng, options)
     latin = ((draw_sentence(rng, "la"), 0) for _ in repeat(None))
-    text, _ = _keep_within_limit(*_write_paragraphs(latin, rng, " ", tokens), call, options)
+    text, _ = _keep_within_limit(*_write_paragraphs(latin, rng, between=" ", tokens=tokens), call, options)
     return _draft(find_separator_after_prompt(call) + text)
 
 
 def write_words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Random English words: about `options["tokens"]` tokens."""
+    """Write random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
     pieces = list[str]()
     tokens = _choose_length(call, rng, options)
@@ -366,12 +378,12 @@ def write_words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftCho
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """The last user message."""
+    """Repeat the last user message."""
     return DraftChoice((Text(call.last_user),))
 
 
 def write_markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
+    """Write headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
     rng = seed.stream("markdown")
     about = find_topic(call)
     wanted = _choose_length(call, rng, {"tokens": 200, **options})
@@ -408,6 +420,7 @@ def spend_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
 
 
 def find_topic(call: Call) -> Topic:
+    """Return what the user's last message, or the prompt to continue, is about."""
     return read_topic(call.prompts[0].text) if call.prompts else read_topic(call.last_user, call.system)
 
 
@@ -418,8 +431,8 @@ def write_text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, J
     if continues:
         about = replace(about, subject="")
         begin = "endings" if call.prompts[0].text.rstrip()[-1:].isalnum() else "middles"
-    spoken = Speaker(about, rng).sentences(begin)
-    return _keep_within_limit(*_write_paragraphs(spoken, rng, find_blank(about), wanted), call, options)
+    spoken = Speaker(about, rng).write_sentences(begin)
+    return _keep_within_limit(*_write_paragraphs(spoken, rng, between=find_blank(about), tokens=wanted), call, options)
 
 
 def find_separator_after_prompt(call: Call) -> str:
@@ -439,7 +452,7 @@ def _keep_within_limit(texts: list[str], counts: list[int], call: Call, options:
 
 def _choose_length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     wanted = call.options
-    natural = 20 + rng.below(60)
+    natural = 20 + rng.randbelow(60)
     if wanted.verbosity is not None or wanted.effort is not None:
         natural = int(natural * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
     if wanted.ignore_eos and wanted.max_tokens is not None:
@@ -453,7 +466,7 @@ def _choose_length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
 def _write_paragraphs(
     sentences: Iterator[Piece], rng: Random, between: str, tokens: int
 ) -> tuple[list[str], list[int]]:
-    """Return sentences of about so many tokens, each with what separates it from the one before, and their tokens."""
+    """Return sentences of about `tokens` tokens in all, each after its separator, and how many tokens each has."""
     before = ""
     left = 0  # sentences to the end of the paragraph
     texts: list[str] = []  # annotated: `list[str]()` takes twenty times as long
@@ -466,17 +479,17 @@ def _write_paragraphs(
         tokens -= weight
         if tokens <= 0:
             break
-        left = left - 1 if left else 3 + rng.below(4)
+        left = left - 1 if left else 3 + rng.randbelow(4)
         before = between if left else "\n\n"
     return texts, counts
 
 
 def _write_thought(call: Call, seed: Seed, most: int) -> str:
-    """Reasoning of at most so many tokens, in whole sentences if one fits."""
+    """Write reasoning of at most `most` tokens, in whole sentences if one fits."""
     about = find_topic(call)
     between = find_blank(about)
     text = ""
-    for made in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
+    for made in islice(Speaker(about, seed.stream("reasoning")).write_thoughts(), most):
         longer = text + between + made if text else made
         if count(longer) > most:
             break
@@ -509,10 +522,12 @@ _BLOCKS = (
 
 
 def write_sentences(topic: Topic, rng: Random) -> Iterator[str]:
-    return (text for text, _ in Speaker(topic, rng).sentences())
+    """Yield sentences on a topic without end."""
+    return (text for text, _ in Speaker(topic, rng).write_sentences())
 
 
 def find_blank(topic: Topic) -> str:
+    """Return what separates sentences and words in the language of a topic: a blank, or nothing."""
     return "" if topic.language in UNSPACED else " "
 
 
@@ -535,6 +550,7 @@ class Gap(Struct, frozen=True):
 
 
 def parse_sentence(source: str) -> Sentence:
+    """Parse a sentence with gaps such as `{topic}`, and count its tokens but for gaps."""
     first, *others = source.split(" ")
     tokens = 0
     counted = list[Gap]()
@@ -581,17 +597,17 @@ class Speaker:
             fillings["act"] = topic.act
         self._gaps = frozenset(fillings)
 
-    def sentences(self, begin: Begin = "openers") -> Iterator[Piece]:
+    def write_sentences(self, begin: Begin = "openers") -> Iterator[Piece]:
         """Return sentences without end."""
         if self._topic.language != ENGLISH:
-            return self._foreign(opened=begin == "openers")
+            return self._write_foreign(opened=begin == "openers")
         first = _list_beginnings(self._gaps, self._topic.kind, begin)
         return self.speak(pick(first, self._rng) if first else None)
 
-    def thoughts(self) -> Iterator[str]:
+    def write_thoughts(self) -> Iterator[str]:
         """Yield sentences of reasoning without end, those in English in the order of their list."""
         if self._topic.language != ENGLISH:
-            yield from (text for text, _ in self.sentences())
+            yield from (text for text, _ in self.write_sentences())
         while True:
             yield from (next(self.speak(each))[0] for each in _list_sayable(self._gaps, "thoughts"))
 
@@ -607,7 +623,7 @@ class Speaker:
             if sentence is None:
                 left = left or [*middles]
                 sentence = left.pop(floor(random() * len(left)))
-            at = floor(random() * 4)  # from here on as `two_of`, which takes twice as long
+            at = floor(random() * 4)  # from here on as `draw_two`, which takes twice as long
             other = at + 1 + floor(random() * (4 - at))
             if random() < 0.5:
                 fillings["a"] = aspects[other]
@@ -626,7 +642,7 @@ class Speaker:
             yield sentence.text % fillings, tokens
             sentence = None
 
-    def _foreign(self, *, opened: bool) -> Iterator[Piece]:
+    def _write_foreign(self, *, opened: bool) -> Iterator[Piece]:
         topic = self._topic
         rng = self._rng
         random = self._rng.random
@@ -635,9 +651,9 @@ class Speaker:
         between = find_blank(topic)
         full_stop = read_languages()[topic.language].get("full_stop", ".")
         while True:
-            made = [words[floor(random() * len(words))] for _ in range(5 + rng.below(7))]
+            made = [words[floor(random() * len(words))] for _ in range(5 + rng.randbelow(7))]
             if subject:
-                made.insert(2 + rng.below(2), f"“{subject}”")
+                made.insert(2 + rng.randbelow(2), f"“{subject}”")
                 subject = ""
             yield capitalize(between.join(made)) + full_stop, 0
 

@@ -48,7 +48,7 @@ from mockserver.model.prose import (
     write_sentences,
     write_text_on,
 )
-from mockserver.model.shapes import Described, asks_for_json, find_shape
+from mockserver.model.shapes import DescribedShape, asks_for_json, find_shape
 from mockserver.model.tool_uses import add_earlier_results, fill_schema, list_tool_uses, make_tool_use, waits
 from mockserver.model.vocabulary import cut_excerpt, draw_phrase, split_words
 
@@ -91,11 +91,13 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     about = asked.topic
     results = asked.found or None
     if "tokens" in options or call.options.ignore_eos:
-        return _draft(results or find_separator_after_prompt(call) + write_text_on(about, call, rng, options)[0])
+        return _draft(
+            results or find_separator_after_prompt(call) + write_text_on(about, call, rng=rng, options=options)[0]
+        )
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng, options)[0]
+    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng=rng, options=options)[0]
     return _draft(end.close(find_separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 
@@ -103,17 +105,21 @@ def _read_request(call: Call) -> Request:
     about = find_topic(call)
     results = describe_results(call)
     return Request(
-        about.text, cut_excerpt(_find_ruling_text(call)), about, list_facts(call) if results else (), results or ""
+        about.text,
+        cut_excerpt(_find_ruling_text(call)),
+        topic=about,
+        facts=list_facts(call) if results else (),
+        found=results or "",
     )
 
 
 def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """An instance of `options["schema"]`, or of the request's schema, as JSON text."""
+    """Write an instance of `options["schema"]`, or of the request's schema, as JSON text."""
     requested = options.get("schema", call.options.schema)
     if requested is None and (found := find_shape(call.last_user, call.system, json_anyway=True)) is not None:
         return _draft(compact(_fill_shape(found, call, seed)))
     try:
-        return _draft(compact(_fill(requested, call, seed, call.last_user)))
+        return _draft(compact(_fill(requested, call, seed=seed, said=call.last_user)))
     except Failure:
         if not call.options.lenient_schema:
             raise
@@ -121,13 +127,13 @@ def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 
 def write_option(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """One of the values of the request's schema, bare: `red`, not `"red"`."""
-    value = _fill(call.options.schema, call, seed, call.last_user)
+    """Write one of the values of the request's schema, bare: `red`, not `"red"`."""
+    value = _fill(call.options.schema, call, seed=seed, said=call.last_user)
     return _draft(value if isinstance(value, str) else compact(value))
 
 
 def write_json(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """An object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
+    """Write an object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
     found = find_shape(call.last_user, call.system, json_anyway=True)
     if found is None:
         return _draft(compact(_make_object(call, seed.stream("json"))))
@@ -136,11 +142,11 @@ def write_json(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 
 def call_tool(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """A call of the tool that `options["tool"]` names, with arguments that its parameters allow.
+    """Call the tool that `options["tool"]` names, with arguments that its parameters allow.
 
     After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
     """
-    tool = call.tool(options["tool"], options.get("namespace", ""))
+    tool = call.find_tool(options["tool"], options.get("namespace", ""))
     before = options.get("before", 0)
     tool = tool or Tool(options["tool"])
     lenient = call.options.lenient_schema
@@ -160,7 +166,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     if found is None and any(map(asks_for_json, (cut_excerpt(said), cut_excerpt(rules)))):
         return write_json(call, seed, {})
     if found is None and (found := find_form(cut_excerpt(said)) or find_form(cut_excerpt(rules))):
-        found = found if find_form(cut_excerpt(said)) else Described(found.schema, said, found.write)
+        found = found if find_form(cut_excerpt(said)) else DescribedShape(found.schema, said, found.write)
     if found is None:
         return None
     value = _fill_shape(found, call, seed)
@@ -180,10 +186,10 @@ def _list_orders(call: Call) -> list[str]:
     ]
 
 
-def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
+def _fill_shape(found: DescribedShape, call: Call, seed: Seed) -> Json:
     """Return what a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
-        return _fill(found.schema, call, seed, found.rest)
+        return _fill(found.schema, call, seed=seed, said=found.rest)
     return _make_object(call, seed.stream("json"))
 
 
@@ -199,12 +205,12 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     stated |= write_code_values(properties, said, call.system)
     if is_settled := bool(results or _DONE.search(said)):
         stated |= find_endings(schema)
-    spoken = replace(find_mentions(*results, said).stating(stated), is_settled=is_settled)
-    return fill_schema(schema, seed.branch("schema"), spoken, f"{rules}\n{said}")
+    spoken = replace(find_mentions(*results, said).add_stated(stated), is_settled=is_settled)
+    return fill_schema(schema, seed.branch("schema"), said=spoken, prompt=f"{rules}\n{said}")
 
 
 def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:
-    """The value of the property that takes the answer to the user's question, if the conversation has the answer."""
+    """Return the value of the property that takes the answer to the user's question, if the conversation has it."""
     names = [name for name in properties if split_words(name)[-1:] in _ANSWER_NAMES]
     if not names or list_result_texts(call):
         return {}

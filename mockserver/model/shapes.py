@@ -44,7 +44,7 @@ def find_objects(text: str) -> Iterator[FoundValue]:
 
 
 def decode(text: str, start: int) -> FoundValue | None:
-    """Return the JSON that begins at a place; None if there is none, or a number in it is not finite."""
+    """Return the JSON that begins at a place; None if none does, or if a number in it is not finite."""
     with suppress(ValueError, RecursionError):
         value, end = _JSON.raw_decode(text, start)
         return FoundValue(value, start, end)
@@ -62,39 +62,39 @@ _JSON = JSONDecoder(parse_float=_read_finite, parse_constant=_read_finite)
 
 
 def read_loosely(text: str, start: int) -> FoundValue | None:
-    """Return the object or list that begins at a bracket, in loose notation; None if there is none.
+    """Return the object or list that begins at a bracket, in loose notation; None if it is not complete.
 
     Bare words, with a comment after them, are texts: `{name: string // in full}`.
     """
     with suppress(ValueError, IndexError):
-        value, end = _parse_value(text[: start + LONGEST_OBJECT], start, 0)
-        return FoundValue(value, start, end)
+        return _parse_value(text[: start + LONGEST_OBJECT], start, level=0)
     return None
 
 
-def _parse_value(text: str, at: int, level: int) -> tuple[Json, int]:
+def _parse_value(text: str, at: int, *, level: int) -> FoundValue:
     if text[at] in "{[" and level < DEEPEST:
-        value, end = _parse_members(text, at, level)
-        return ([value], end + 2) if text.startswith("[]", end) else (value, end)
+        inner = _parse_members(text, at, level=level)
+        return FoundValue([inner.value], at, inner.end + 2) if text.startswith("[]", inner.end) else inner
     if (found := _GENERIC.match(text, at)) and level < DEEPEST and text[found.end()] == "{":
-        value, end = _parse_value(text, found.end(), level + 1)
-        return (value if found[1].lower() == "optional" else [value]), end + 1
+        inner = _parse_value(text, found.end(), level=level + 1)
+        return FoundValue(inner.value if found[1].lower() == "optional" else [inner.value], at, inner.end + 1)
     if found := _QUOTED.match(text, at):
-        return found[0][1:-1], found.end()
+        return FoundValue(found[0][1:-1], at, found.end())
     if found := _LINE.match(text, at):  # with quotes inside, or none at its end
-        return found[1], found.end()
+        return FoundValue(found[1], at, found.end())
     found = _BARE.match(text, at)
     if found is None:
         raise ValueError("no value")
     word = found[0].strip()
-    return _CONSTANTS.get(word, loads(word) if _JSON_NUMBER.fullmatch(word) else word), found.end()
+    value = _CONSTANTS.get(word, loads(word) if _JSON_NUMBER.fullmatch(word) else word)
+    return FoundValue(value, at, found.end())
 
 
-def _parse_members(text: str, at: int, level: int) -> tuple[Json, int]:
+def _parse_members(text: str, start: int, *, level: int) -> FoundValue:
     named: dict[str, Json] = {}
     listed: list[Json] = []
-    is_object = text[at] == "{"
-    at = _skip(text, at + 1)
+    is_object = text[start] == "{"
+    at = _skip(text, start + 1)
     while text[at] != ("}" if is_object else "]"):
         value: Json = None
         key = _KEY.match(text, at) if is_object else None
@@ -103,13 +103,15 @@ def _parse_members(text: str, at: int, level: int) -> tuple[Json, int]:
         if key:
             at = key.end()
         if key is None or key[2]:
-            value, at = _parse_value(text, at, level + 1)
+            inner = _parse_value(text, at, level=level + 1)
+            value = inner.value
+            at = inner.end
         if key:
             named[key[1].strip("\"'`")] = value
         else:
             listed.append(value)
         at = _skip(text, at)
-    return (named if is_object else listed), at + 1
+    return FoundValue(named if is_object else listed, start, at + 1)
 
 
 def _skip(text: str, at: int) -> int:
@@ -157,11 +159,13 @@ def _infer_shape_of_items(examples: list[Json]) -> dict[str, Json]:
 
 
 def make_record_schema(properties: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the schema of an object that has all these properties, and no other."""
     closed = {"required": list(properties), "additionalProperties": False}
     return {"type": "object", "properties": dict(properties), **closed}
 
 
 def make_list_schema(items: Json) -> dict[str, Json]:
+    """Return the schema of a list of these items."""
     return {"type": "array", "items": items, "minItems": 1}
 
 
@@ -191,11 +195,12 @@ def add_stated_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
     for key in ("properties", "$defs", "definitions"):
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {
-                name: add_stated_bounds(_add_told(each, name, text, inner), text, levels - 1)
+                name: add_stated_bounds(_add_told(each, name, text=text, siblings=inner), text, levels - 1)
                 for name, each in inner.items()
             }
     told |= {key: add_stated_bounds(schema[key], text, levels - 1) for key in ("items",) if key in schema}
-    said, kind = schema.get("description"), schema.get("type")
+    said = schema.get("description")
+    kind = schema.get("type")
     if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
         return told
     if kind in ("integer", "number") and (found := _TOLD_RANGE.search(said)):
@@ -246,6 +251,7 @@ def _read_range(note: str) -> dict[str, Json]:
 
 
 def read_type(word: str) -> dict[str, Json]:
+    """Return the schema of a type as programmers write it, `list[int]` or `string[]`; nothing for other words."""
     if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read_loosely(word, brace)):
         return make_list_schema(infer_shape(found.value))
     if listed := _LIST_TYPE.fullmatch(word):
@@ -255,7 +261,7 @@ def read_type(word: str) -> dict[str, Json]:
 
 
 def find_options(text: str) -> dict[str, Json]:
-    """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
+    """Return the words to choose from: quoted ones, those after "one of", or single ones between `|`, `/` and "or"."""
     text = text[:500].strip("<>()[] ").replace(" OR ", " or ")
     words = [word.strip() for word in QUOTED_OPTION.findall(text)]
     chosen = _ONE_OF.search(text)
@@ -270,6 +276,7 @@ def find_options(text: str) -> dict[str, Json]:
 
 
 def guess_shape(name: str) -> dict[str, Json]:
+    """Return the schema that the name of a key suggests: `tags` is a list of texts."""
     words = [piece.lower() for piece in split_pieces(name) if piece.isalpha()] or [""]
     last = words[-1]
     if words[0] in ("is", "has", "can", "should") and len(words) > 1:
@@ -282,7 +289,9 @@ def guess_shape(name: str) -> dict[str, Json]:
     return make_list_schema({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
 
 
-LONGEST_OBJECT, MOST_KEYS, DEEPEST = 8_000, 30, 12  # characters; keys of a shape; levels
+LONGEST_OBJECT = 8_000  # characters
+MOST_KEYS = 30  # of a shape
+DEEPEST = 12  # levels
 _MOST_TRIES = 48  # objects that are looked for in a text
 _OPENING = compile_lazily(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
 _GENERIC = compile_lazily(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
@@ -346,7 +355,7 @@ _RANGE = compile_lazily(
 # What a prompt describes
 
 
-class Described(Struct, frozen=True):
+class DescribedShape(Struct, frozen=True):
     """A JSON Schema that texts describe, what they say apart from it, and the notation of its value."""
 
     schema: Json
@@ -354,7 +363,7 @@ class Described(Struct, frozen=True):
     write: Callable[[Json], str] = compact
 
 
-def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Described | None:
+def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> DescribedShape | None:
     """Return the shape of the JSON that the user or the instructions want; None where nobody asks for JSON.
 
     A schema is believed before an example, that before keys or words; of two equals what the user says.
@@ -381,7 +390,7 @@ def _halve_braces(text: str) -> str:
     return "```".join(each.replace("{{", "{").replace("}}", "}") if "{{" in each else each for each in pieces)
 
 
-def _describe_shape(text: str, found: FoundValue, said: str) -> Described:
+def _describe_shape(text: str, found: FoundValue, said: str) -> DescribedShape:
     schema = found.value
     before = text[: found.start]
     after = text[found.end :]
@@ -401,7 +410,7 @@ def _describe_shape(text: str, found: FoundValue, said: str) -> Described:
         rest = rest.replace(counted[0], " ")
     fenced = any(_FENCED.search(fold(each)) for each in (text, said))
     opening, closing = ("```json\n", "\n```") if fenced else ("", "")
-    return Described(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
+    return DescribedShape(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:
@@ -424,7 +433,7 @@ def asks_for_json(text: str) -> bool:
 
 
 def remove_json_orders(text: str) -> str:
-    """Return a text without the words that order JSON and without fences: they are no values."""
+    """Return a text without the words that order JSON and without fences, which are not values."""
     return "".join(_remove_json_order(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 
@@ -491,7 +500,7 @@ def _find_list(text: str) -> FoundValue | None:
 
 
 def _find_example(text: str) -> FoundValue | None:
-    """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
+    """Return the object shown as an answer, else the first that the words around it call a shape or an example."""
     if (shown := _find_shown(text)) is not None:
         return shown
     for found in _join_types(text, [*find_objects(text)]):
@@ -513,7 +522,7 @@ def _find_shown(text: str) -> FoundValue | None:
 
 
 def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
-    """The objects of a text; of TypeScript's types only those that no other refers to, with the types they refer to."""
+    """Return the objects of a text; of TypeScript's types those that no other refers to, with all they refer to."""
     named = ((found, _NAME_OF_TYPE.search(text[max(0, found.start - _NEAR) : found.start])) for found in objects)
     types = {name[1]: found for found, name in named if name}
     types |= {union[1]: types[union[2]] for union in _UNION.finditer(text) if union[2] in types}  # its first type

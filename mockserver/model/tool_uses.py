@@ -33,8 +33,8 @@ from mockserver.model.choosing import (
     HANDOFF,
     POINTS_BACK,
     Offers,
-    Said,
     ToolRequest,
+    Utterance,
     blank_quotes,
     find_best,
     find_meanings,
@@ -85,6 +85,7 @@ class Instructions(Struct):
 
 
 def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
+    """Return what the system prompt orders about the calls of these tools."""
     texts = (keep_ends(each.text, _LONGEST_END, _LONGEST_END) for each in call.messages if each.role in RULING)
     return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 
@@ -118,7 +119,7 @@ def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
 
 
 def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
-    """The tools that a sentence names, in its order: as they are written, or by all words of a name of several."""
+    """Return the tools that a sentence names, in its order: as they are written, or by all words of a longer name."""
     if not known:
         return []
     lowered = sentence.lower()
@@ -137,7 +138,9 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
     return sorted(places, key=places.__getitem__)
 
 
-_LONGEST_END, _LONGEST_HINT, _MOST_RULING = 20_000, 900, 3  # characters; messages
+_LONGEST_END = 20_000  # characters
+_LONGEST_HINT = 900
+_MOST_RULING = 3  # messages
 _MOST_SENTENCES = 2_000
 _MOST_NAMED = 100  # tools that sentences name
 _MOST_ORDERS = 64  # tools that are always called
@@ -222,7 +225,11 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     Raises Failure if its schema is unusable; if `lenient`, the call then has no arguments.
     """
     if tool.kind == "custom":
-        return ToolUse(ToolCall("", tool.name, write_free_text(tool, said, seed), "custom", tool.namespace))
+        return ToolUse(
+            ToolCall(
+                "", tool.name, arguments=write_free_text(tool, said, seed), kind="custom", namespace=tool.namespace
+            )
+        )
     said = replace(said, sparse=True) if said.text else said
     drawn = seed.branch("arguments", tool.name)
     try:
@@ -231,7 +238,7 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
             [name for name in list_properties(tool) if _FOR_PEOPLE.intersection(split_words(name))] if not made else []
         )
         if texts and said.text:  # all are optional, but one is the point of the call
-            made = fill_schema(tool.parameters, drawn, said.stating({texts[0]: said.text.strip()}))
+            made = fill_schema(tool.parameters, drawn, said.add_stated({texts[0]: said.text.strip()}))
     except Failure:
         if not lenient:
             raise
@@ -287,7 +294,7 @@ def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iter
     for at, each in enumerate(pending):
         if stage not in (None, each.stage):
             return
-        use = _use(call, each, seed, at)
+        use = _use(call, each, seed=seed, at=at)
         if isinstance(use, ToolUse):
             own = (old for old in made if old.name == use.call.name)
             if find_earlier_call(call, each, use.call) or any(
@@ -303,11 +310,11 @@ def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iter
 def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | None:
     seed = seed.branch("call", str(at)) if at else seed
     if pending.tool.kind not in CLIENT_KINDS:
-        return make_hosted_use(pending.tool, call, seed, pending.said.text)
+        return make_hosted_use(pending.tool, call, seed=seed, said=pending.said.text)
     stated = choose_values(call, pending.tool.parameters, pending.tool.description)
     context = "\n".join((*list_result_texts(call), call.system))
     stated |= write_code_values(list_properties(pending.tool), pending.said.text, context)
-    said = pending.said.stating(stated | find_colleague(call, pending.tool))
+    said = pending.said.add_stated(stated | find_colleague(call, pending.tool))
     return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 
 
@@ -325,7 +332,7 @@ def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[U
     ending = {tool.name for tool in find_ending_tools(offered)}
     for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
         candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
-        uses = ((each, _use(call, each, seed, at)) for at, each in enumerate(candidates))
+        uses = ((each, _use(call, each, seed=seed, at=at)) for at, each in enumerate(candidates))
         made = [(each, use) for each, use in uses if use is not None]
         new = (use for each, use in made if isinstance(use, Item) or not find_earlier_call(call, each, use.call))
         for use in (*new, *(use for _, use in made)):
@@ -334,7 +341,10 @@ def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[U
 
 
 def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
-    """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
+    """Return the tool for a model that has to call one.
+
+    It is the one that fits the text best, else one that ends the turn, else a new one.
+    """
     ending = find_ending_tools(offered)
     made = [old.name for old in list_recent_tool_calls(call)]
     names = {*made, *(tool.name for tool in ending)}
@@ -416,7 +426,7 @@ def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, 
     ordered = read_instructions(call, tools)
     free = tuple(tool for tool in tools if tool.name not in ordered.never)
     asked = _find_wanted(call, free, ordered)
-    staged = _add_ordered(asked, ordered, tools, call.last_user)
+    staged = _add_ordered(asked, ordered, tools=tools, text=call.last_user)
     stages = accumulate(request.later for request in staged)
     pending = [
         each
@@ -462,7 +472,7 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         return ()
     if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
         offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-        fitting = offers.best(Said(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
+        fitting = offers.find_best(Utterance(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
         only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
         if fitting or only_sorts:
             return (ToolRequest(fitting or colleagues[0], text),)
@@ -491,7 +501,7 @@ def _find_searcher(text: str) -> Callable[[Tool], bool]:
     """Return which tools are a search for what a text asks: the provider's own only for what is new."""
     asks = ("?" in text or not _ASKING.isdisjoint(split_words(text)[:1])) and not _TO_YOU.search(text)
     is_news = _NEWS.search(text) is not None
-    return lambda tool: bool(asks and _searches_anything(tool)) or (is_news and _searches_web(tool))
+    return lambda tool: bool(asks and _searches_anything(tool)) or (is_news and tool.kind.startswith("web_search"))
 
 
 def _computes(tool: Tool) -> bool:
@@ -503,10 +513,6 @@ def _searches_anything(tool: Tool) -> bool:
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
     said = split_words(f"{tool.name} {tool.description[:_MAX_DESCRIPTION]}")
     return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(said)
-
-
-def _searches_web(tool: Tool) -> bool:
-    return tool.kind.startswith("web_search")  # the provider's own
 
 
 _FITS_COLLEAGUE = -0.1  # enough for a colleague: its name begins with another verb than the text
@@ -527,7 +533,10 @@ _TO_YOU = compile_lazily(
 def _add_ordered(
     asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
 ) -> list[ToolRequest]:
-    """What is asked for with what instructions order: always before it, pairs where they are caused, the end last."""
+    """Return what is asked for, with what instructions order.
+
+    What is to come first always does, pairs are called where they are caused, and the end comes last.
+    """
     known = {tool.name: tool for tool in reversed(tools)}
     ending = find_ending_tools(tools)
     every = [known[name] for name in ordered.always]
@@ -574,13 +583,13 @@ def _list_calls_of_request(call: Call, request: ToolRequest, stage: int) -> Iter
 
 
 def _put_result(call: Call, text: str) -> str:
-    """A text with the last result, if that is a number, where the text points back to it: divide the output by 5."""
+    """Put the last result, if it is a number, where a text points back to it: divide the output by 5."""
     last = next((result["text"].strip() for result in reversed(list_tool_results(call))), "")
     return POINTS_BACK.sub(last, text, count=1) if _NUMBER.fullmatch(last) else text
 
 
 def _write_content(call: Call, tool: Tool) -> str:
-    """The results, or the answer that was given, as the value of the parameter that takes a text for people, if any."""
+    """Return the results, or the answer given, as the value of the parameter that takes a text for people, if any."""
     name = next((name for name in sorted(list_required(tool)) if _FOR_PEOPLE.intersection(split_words(name))), None)
     last = call.messages[-1] if call.messages else None
     answered = last.text if last is not None and last.role == "assistant" else None  # but not as it was to be
@@ -610,7 +619,7 @@ def _list_left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall
 def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
     """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said.
 
-    Handing over is no question that was answered: only calls of this turn count.
+    Handing over does not ask for a result that is known by now: of a handoff only calls of this turn count.
     """
     recent = list_recent_tool_calls(call)
     earlier = [old for old in (recent if HANDOFF.match(made.name) else list_tool_calls(call)) if old.name == made.name]
@@ -643,7 +652,7 @@ def have_same_meaning(one: str, other: str) -> bool:
 
 
 def _write_canonical(value: Json) -> str:
-    """JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
+    """Return JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
     whole = json.loads(
         json.dumps(value), parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text)
     )

@@ -93,7 +93,7 @@ def _make_readable(schema: Json) -> Json:
 
 
 def _escape_references(schema: Json, *, named: bool = False) -> Json:
-    """`named`: it holds schemas by names, which are no keywords."""
+    """`named`: its keys are names of schemas, and not keywords."""
     if isinstance(schema, list):
         return list(map(_escape_references, schema))
     if not isinstance(schema, Mapping):
@@ -119,7 +119,7 @@ def _take_first_line(error: Exception) -> str:
 
 _MAX_BACKTRACKS = 100_000  # some 15 ms
 _MAX_LINE = 240
-_DATA = frozenset(("enum", "const", "default", "example", "examples"))  # keywords whose values are no schemas
+_DATA = frozenset(("enum", "const", "default", "example", "examples"))  # keywords whose values are not schemas
 _KEYWORDS_WITH_NAMES = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 )

@@ -18,6 +18,7 @@ Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common 
 
 
 def make_vocabulary(words: str) -> frozenset[str]:
+    """Return the words of a text that separates them by blanks."""
     return frozenset(words.split())
 
 
@@ -85,15 +86,16 @@ def read_word_list(name: str) -> Mapping[str, tuple[str, ...]]:
     """
     text = (Path(__file__).parent / "word_lists" / f"{name}.txt").read_text(encoding="utf-8")
     lines = re.sub(r"\n +", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
-    return {heading: _split_entries(rest) for heading, _, rest in (line.partition(": ") for line in lines)}
-
-
-def _split_entries(line: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, line.split("," if "," in line else None))))
+    found: dict[str, tuple[str, ...]] = {}
+    for line in lines:
+        heading, _, entries = line.partition(": ")
+        found[heading] = tuple(filter(None, map(str.strip, entries.split("," if "," in entries else None))))
+    return found
 
 
 @cache
 def read_word_set(name: str) -> frozenset[str]:
+    """Return one of the sets of words in `word_lists/sets.txt`."""
     return frozenset(read_word_list("sets")[name])
 
 
@@ -249,10 +251,12 @@ def is_verb(word: str) -> bool:
 
 
 def asks_to_read(word: str) -> bool:
+    """Return whether a verb asks to read something, and not to change it."""
     return not _read_reading_stems().isdisjoint(find_roots(word))
 
 
 def is_action(word: str) -> bool:
+    """Return whether a word has the weight of verbs that order an action."""
     return weigh_word(word) == _WEIGHT_OF_ACTION
 
 
@@ -378,7 +382,7 @@ def pick(choices: Sequence[T], rng: Random) -> T:
 
 def draw_word(rng: Random, locale: str = "en_US") -> str:
     words = list_faker_words(locale)
-    return words[rng.below(len(words))]
+    return words[rng.randbelow(len(words))]
 
 
 def draw_phrase(rng: Random, length: int) -> str:
@@ -386,9 +390,9 @@ def draw_phrase(rng: Random, length: int) -> str:
 
 
 def draw_sentence(rng: Random, locale: str = "en_US") -> str:
-    words = [draw_word(rng, locale) for _ in range(5 + rng.below(10))]
+    words = [draw_word(rng, locale) for _ in range(5 + rng.randbelow(10))]
     if len(words) > 7:
-        words[2 + rng.below(len(words) - 4)] += ","
+        words[2 + rng.randbelow(len(words) - 4)] += ","
     words[0] = words[0].capitalize()
     return " ".join(words) + ("?" if rng.random() < 0.06 else ".")
 
@@ -403,7 +407,7 @@ def draw_thing(rng: Random) -> str:
 
 def draw_note(rng: Random) -> str:
     notes = read_english("notes")
-    return notes[rng.below(len(notes))]
+    return notes[rng.randbelow(len(notes))]
 
 
 def draw_remark(rng: Random) -> str:
@@ -422,6 +426,7 @@ def draw_aspects(rng: Random) -> list[str]:
 
 
 def draw_two(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
+    """Return two different aspects."""
     random = rng.random
     last = len(aspects) - 1
     at = floor(random() * last)

@@ -401,7 +401,7 @@ def add_origin_headers(
     request: HttpRequest, reply: Headers | HeaderLines, origins: tuple[str, ...]
 ) -> tuple[Headers | HeaderLines, HeaderLines]:
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""
-    added = make_cors_middleware(origins).find_headers(request.header("origin"))
+    added = make_cors_middleware(origins).find_headers(request.find_header("origin"))
     if type(reply) is HeaderLines and "vary: " not in reply.lines and "access-control-" not in reply.lines:
         return reply, added  # most replies: no header has to be looked at
     stated = [name.lower() for name, _ in reply]

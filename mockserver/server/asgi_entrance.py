@@ -65,7 +65,7 @@ def _may_go_to_disk(visit: Visit) -> bool:
     request = visit.request
     if (find_length(request.headers) or inf) <= LARGEST_IN_MEMORY:
         return False
-    media = (request.header("content-type") or "").lower()
+    media = (request.find_header("content-type") or "").lower()
     is_form = media.startswith("multipart/form-data") and not find_codings(request.headers)
     engine = visit.live.find_engine(request.namespace)
     records = isinstance(engine.player, Player) and engine.player.choice.record != "none"
@@ -78,7 +78,7 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
     Raises like `read_body`; before it is read, for a sender that may not ask.
     """
     try:
-        reader = FormReader(visit.request.header("content-type") or "")
+        reader = FormReader(visit.request.find_header("content-type") or "")
     except ValueError:  # its type does not say where its parts end
         return await responder.respond(visit)
     visit.request = replace(visit.request, form=reader)

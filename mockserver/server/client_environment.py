@@ -119,11 +119,11 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
     from mockserver.server.access import SANDBOX, SECURITY
     from mockserver.server.namespaces import DEFAULT
 
-    address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
+    address = f"http://{http.find_header('host') or f'{settings.host}:{settings.port}'}"
     if http.namespace != DEFAULT:
         address += f"/ns/{http.namespace}"
     tools = list_mcp_addresses(address, servers)
-    if "text/html" in (http.header("accept") or ""):
+    if "text/html" in (http.find_header("accept") or ""):
         bases = {name: escape(make_base_url(address, name)) for name in list_client_configs()}
         rows = "".join(
             f"<tr><td>{name}<td><code>{base}</code>{write_openai_hint(name)}" for name, base in bases.items()

@@ -153,7 +153,7 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
     try:
         return await relay.run(scope, response.extra_headers)
     except Failure as failure:
-        refused = visit.refuse(failure.changed(source=response.plan.source), response.call)
+        refused = visit.refuse(failure.replace(source=response.plan.source), response.call)
         visit.finish(refused, tells_limits=False)
         return await _deliver(refused, visit, client, scope)
 

@@ -279,7 +279,7 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
 
     `limit` rules are compared with it, the nearest first; by default all, in their order.
     """
-    entries = await engine.counters.entries(call.http.namespace)
+    entries = await engine.counters.list_entries(call.http.namespace)
     known = await complete_call(engine, call, entries)
     plan = await plan_answer(engine, call, entries)
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
@@ -304,7 +304,7 @@ async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
 async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
     """Return the engine with copies of what it remembers of a namespace, to be changed freely."""
     memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
-    for stored in await engine.memory.store.values(namespace):
+    for stored in await engine.memory.store.list_values(namespace):
         memory.store.put(namespace, stored.key, stored, size=stored.size)
     return replace(engine, counters=MemoryCounters().fill(namespace, entries), memory=memory)
 

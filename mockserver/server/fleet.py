@@ -33,7 +33,7 @@ from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.recording.player import CassetteChoice
 from mockserver.server.sources import compile_rules
 from mockserver.state.redis.client import RedisClient
-from mockserver.state.redis.member import SLOTS, Connect, Member
+from mockserver.state.redis.member import SLOTS, Connect, Member, MemberReport
 
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
@@ -90,7 +90,7 @@ class RedisFleet:
         self.live = live
         self.client = client
         self._answer_request = answer_request
-        self.member = Member(client, connect, self._answer, lambda: (live.journal.last // SLOTS, self.digest))
+        self.member = Member(client, connect, self._answer, report=self._report)
         self.member.on_join = lambda first: live.journal.number_from(first * SLOTS + self.slot, SLOTS)
         self._versions: dict[str, _Version] = {}  # of namespaces, as they were read
         self._reading = asyncio.Lock()
@@ -98,6 +98,9 @@ class RedisFleet:
         self._digest = ""
         self._digested: Engine | None = None  # the engine that the digest was made of
         client.on_start_over.append(self._start_over)
+
+    def _report(self) -> MemberReport:
+        return MemberReport(self.live.journal.last // SLOTS, files=self.digest)
 
     @property
     def slot(self) -> int:

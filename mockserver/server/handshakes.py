@@ -13,7 +13,7 @@ VERSION = b"13"
 
 def is_handshake(http: HttpRequest) -> bool:
     """Return whether a request asks to go on over a WebSocket."""
-    return asks_for_socket(http.method, http.header("upgrade") or "")
+    return asks_for_socket(http.method, http.find_header("upgrade") or "")
 
 
 def asks_for_socket(method: str, upgrade: str) -> bool:

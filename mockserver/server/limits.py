@@ -144,7 +144,7 @@ class Limiter:
         admission = await self.store.enter(namespace, draws, Limits())
         if admission.result == "empty":
             failure = _make_refusal(buckets, 0, admission.waits, rate_headers=rate_headers)
-            raise failure.changed(details={**failure.details, "model": "WebSocket connections"})
+            raise failure.replace(details={**failure.details, "model": "WebSocket connections"})
 
 
 _MAX_REMEMBERED = 1000  # pairs of a key and a model

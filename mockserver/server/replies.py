@@ -71,5 +71,5 @@ def _find_pace(call: Call, plan: Plan, seed: Seed) -> Pace:
     timing = plan.timing
     outcome = plan.outcome
     if timing.prompt_per_1k:
-        timing = timing.after(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
+        timing = timing.add_prompt_delay(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
     return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)

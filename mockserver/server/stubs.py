@@ -57,7 +57,7 @@ def _read_content(http: HttpRequest) -> Json:
             return read_json(http.body)
         except Failure:
             return {}
-    if read_media_type(http.header("content-type") or "") == "application/x-www-form-urlencoded":
+    if read_media_type(http.find_header("content-type") or "") == "application/x-www-form-urlencoded":
         try:
             return dict(parse_qsl(http.body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
         except ValueError:
@@ -67,7 +67,7 @@ def _read_content(http: HttpRequest) -> Json:
 
 def digest_body(http: HttpRequest) -> str:
     """Return a hash of a body, the same for every boundary of its parts, which clients draw at random."""
-    found = _BOUNDARY.search(http.header("content-type") or "")
+    found = _BOUNDARY.search(http.find_header("content-type") or "")
     body = http.body.replace(found[1].encode("latin-1"), b"") if found else http.body
     return blake2b(body, digest_size=16).hexdigest()
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple
 
 from mockserver.core.rates import Admission, Draw, Limits, Waits
 from mockserver.core.seed import monotonic
-from mockserver.core.state import START, STATE, Precondition, Value
+from mockserver.core.state import START, STATE, Precondition, Value, VersionedValue
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace
@@ -37,7 +37,7 @@ class MemoryCounters:
     async def count(self, namespace: str, name: str) -> int:
         return self._count_up(self._find_space(namespace), name)
 
-    async def entries(self, namespace: str) -> Mapping[str, str]:
+    async def list_entries(self, namespace: str) -> Mapping[str, str]:
         return dict(self._spaces.get(namespace, {}))
 
     async def set_state(self, namespace: str, state: str) -> None:
@@ -215,7 +215,7 @@ class _Space(Generic[Value]):
         self.size += size - before.size
         self.on_disk += on_disk - before.on_disk
         self.versions += 1
-        self.entries[key] = _Entry(value, self.versions, size, on_disk)
+        self.entries[key] = _Entry(value, self.versions, size=size, on_disk=on_disk)
 
     def drop(self, key: str) -> None:
         entry = self.entries.pop(key)
@@ -223,7 +223,7 @@ class _Space(Generic[Value]):
         self.on_disk -= entry.on_disk
 
 
-_NO_ENTRY: _Entry[Any] = _Entry(None, 0, 0, 0)
+_NO_ENTRY: _Entry[Any] = _Entry(None, 0, size=0, on_disk=0)
 
 
 class MemoryValueStore(Generic[Value]):
@@ -254,9 +254,9 @@ class MemoryValueStore(Generic[Value]):
     def bounds_files(self) -> str:
         return "stored_files"
 
-    async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
+    async def get(self, namespace: str, key: str) -> VersionedValue[Value] | None:
         entry = self._find_space(namespace).entries.get(key) if namespace in self._spaces else None
-        return None if entry is None else (entry.value, entry.version)
+        return None if entry is None else VersionedValue(entry.value, entry.version)
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         space = self._find_space(namespace)
@@ -265,20 +265,20 @@ class MemoryValueStore(Generic[Value]):
         if key in space.entries:  # the newest is the last
             space.drop(key)
         if size <= self._size and on_disk <= self._disk:
-            space.add(key, value, size, on_disk)
+            space.add(key, value, size=size, on_disk=on_disk)
         self._keep_within(space, *before)
 
-    async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
+    async def change(self, namespace: str, key: str, value: VersionedValue[Value], *, size: int) -> bool:
         found = await self.get(namespace, key)
-        if found is None or found[1] != value[1]:
+        if found is None or found.version != value.version:
             return False
         space = self._find_space(namespace)
         before = space.size, space.on_disk
-        space.add(key, value[0], size, self._measure(value[0]))
+        space.add(key, value.value, size=size, on_disk=self._measure(value.value))
         self._keep_within(space, *before)
         return True
 
-    async def values(self, namespace: str) -> tuple[Value, ...]:
+    async def list_values(self, namespace: str) -> tuple[Value, ...]:
         if namespace not in self._spaces:
             return ()
         return tuple([entry.value for entry in self._find_space(namespace).entries.values()])
@@ -291,7 +291,7 @@ class MemoryValueStore(Generic[Value]):
             self._forget(namespace)
 
     def _keep_within(self, space: _Space[Value], size: int, on_disk: int) -> None:
-        """Evict what is too much after a change of a namespace, which had so many bytes before."""
+        """Evict what is too much after a change of a namespace, which had `size` bytes, and `on_disk` beside them."""
         while len(space.entries) > self.most or space.size > self._size:
             space.drop(next(iter(space.entries)))
         self._whole += space.size - size

@@ -29,9 +29,9 @@ def _do_nothing(row: Row) -> None:
 class Journal:
     """Opens a row when a request arrives and closes it when the answer was sent.
 
-    A namespace keeps so many rows of so many bytes, the oldest go first. All together have room for a few namespaces in
-    full, and there are only so many of them: the longest idle give way. `on_close` is told of each closed row: a log
-    line, for one; `on_remark` of those with remarks. `keeps_calls`: what was asked is kept as it was read, at many
+    A namespace keeps `count` rows and `size` bytes, the oldest go first. All together have room for a few namespaces in
+    full, and there are at most `max_namespaces`: the longest idle give way. `on_close` gets each closed row: a log
+    line, for one; `on_remark` those with remarks. `keeps_calls`: what was asked is kept as it was read, at many
     times the room of its body.
 
     One thread opens and closes rows; any may look.
@@ -74,7 +74,7 @@ class Journal:
         self._pages.move_to_end(namespace)
         body = request.body
         kept = body[:MAX_KEPT]
-        row = Row(
+        row = Row(  # on the path of every request: names take longer
             number,
             request.method,
             request.path,
@@ -147,7 +147,7 @@ class Journal:
 
     @property
     def open_calls(self) -> int:
-        """How many calls are being answered, also of those that are no longer kept."""
+        """How many calls are being answered, including calls that have been dropped."""
         with self.lock:
             return self._count_opened() - self._counted - len(self._ended)
 
@@ -166,18 +166,18 @@ class Journal:
         self.settle()
         return self.weight
 
-    def first(self, namespace: str) -> int | None:
+    def find_first(self, namespace: str) -> int | None:
         """Return the number of the oldest call that is kept."""
-        rows = self.rows(namespace)
+        rows = self.list_rows(namespace)
         return rows[0].seq if rows else None
 
-    def rows(self, namespace: str) -> tuple[Row, ...]:
+    def list_rows(self, namespace: str) -> tuple[Row, ...]:
         """Return the calls of a namespace that are kept, oldest first."""
         self.settle()
         page = self._pages.get(namespace)
         return () if page is None else tuple(page.rows)
 
-    def hits(self, namespace: str) -> Counter[str]:
+    def count_hits(self, namespace: str) -> Counter[str]:
         """Return how often each rule and each episode answered."""
         self.settle()
         page = self._pages.get(namespace)
@@ -191,6 +191,7 @@ class Journal:
             page.hits.pop(source, None)
 
     def find(self, number: int) -> Row | None:
+        """Return the row of a number in any namespace; None if it is not kept."""
         self.settle()
         return next((row for row in self if row.seq == number), None)
 
@@ -201,7 +202,7 @@ class Journal:
 
     def forget_calls(self, namespace: str) -> int:
         """Forget the calls of a namespace, and return how many there were."""
-        rows = self.rows(namespace)
+        rows = self.list_rows(namespace)
         for row in rows:
             self.forget(row)
         return len(rows)
@@ -274,6 +275,6 @@ class JournalPage:
             self.weight -= row.weight
             self._journal.weight -= row.weight
         if not row.ended:
-            row.empty()
+            row.drop_contents()
         elif row.unweighed:
             self._journal.settle()  # or it would go on taking memory

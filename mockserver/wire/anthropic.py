@@ -291,7 +291,7 @@ def _make_search_result(url: str) -> Body:
 
 
 def _make_hosted_id(answer: str, at: str, prefix: str) -> str:
-    return prefix + Seed().base58(22, "server tool", answer, at)
+    return prefix + Seed().draw_base58(22, "server tool", answer, at)
 
 
 def _seal_text(text: str) -> str:

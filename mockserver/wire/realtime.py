@@ -137,7 +137,7 @@ def list_spoken_items(answer: Answer, options: RealtimeOptions) -> list[SpokenIt
 
 def name_item(*labels: str) -> str:
     """Return the id of an item."""
-    return "item_" + Seed().alnum(21, "realtime item", *labels)
+    return "item_" + Seed().draw_alnum(21, "realtime item", *labels)
 
 
 def _make_item(answer: Answer, parts: Sequence[Part], *, index: int, voice: Voice | None) -> SpokenItem:

@@ -146,7 +146,9 @@ class _Completion:
         if piece.written is not None:
             shown["token_ids"] = _list_token_ids(piece.written)
             if piece.begins:
-                shown["prompt_token_ids"] = _list_token_ids(self._find_prompt(index).tokens(self._answer.tokenizer))
+                shown["prompt_token_ids"] = _list_token_ids(
+                    self._find_prompt(index).find_tokens(self._answer.tokenizer)
+                )
         if piece.ends and self._options.raw_output:
             shown["raw_output"] = self._make_raw_output(index)
         return pick(shown, layout.choice)
@@ -155,7 +157,7 @@ class _Completion:
         choice = self._answer.choices[index]
         options = self._options
         sent = self._find_prompt(index)
-        prompt = sent.tokens(self._answer.tokenizer)
+        prompt = sent.find_tokens(self._answer.tokenizer)
         logprobs = [(offset, token) for offset, token in add_offsets(choice) if offset >= len(choice.echo)]
         weighed = None if choice.logprobs is None else make_content_logprobs(logprobs, options.logprobs)
         return {

@@ -21,7 +21,7 @@ ANEW = 5  # the whole file is written for each such episode
 
 def episode(name: str, number: int) -> Episode:
     """The episode of a process; some take many pages on disk."""
-    size = int(Seed(number).fraction(name) ** 6 * 400_000)
+    size = int(Seed(number).draw_fraction(name) ** 6 * 400_000)
     whole = samples.plain(number, text=f"{name} ", size=size)
     return whole if number % 3 else round_times(samples.stream(number, events=number % 40))
 

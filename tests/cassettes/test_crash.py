@@ -74,7 +74,7 @@ def test_killed_at_any_moment(tmp_path: Path, number: int) -> None:
 def test_killed_as_the_file_is_begun(tmp_path: Path, number: int) -> None:
     path = tmp_path / "cassettes" / "chat.yaml"
     with child(path, "one") as one:
-        kept = killed(one, "one", Seed(number).fraction("begin") / 30)
+        kept = killed(one, "one", Seed(number).draw_fraction("begin") / 30)
     if path.exists():
         check(path, kept, 1)
     assert CassetteFile(path).append(episode("two", 1)) == len(CassetteFile(path).load())

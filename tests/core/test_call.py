@@ -92,8 +92,8 @@ def test_a_conversation_keeps_its_opening() -> None:
 def test_tools_by_name() -> None:
     look, ask = Tool("look"), Tool("ask")
     asked = call(tools=(look, ask))
-    assert asked.tool("ask") is ask
-    assert asked.tool("run") is None
+    assert asked.find_tool("ask") is ask
+    assert asked.find_tool("run") is None
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_parts_and_tools_cost_tokens_too() -> None:
 
 @pytest.mark.parametrize("prompt", [Prompt(""), Prompt("two words"), Prompt("", (1, 2, 3)), Prompt("one", ())], ids=str)
 def test_a_prompt_has_as_many_tokens_as_it_counts(prompt: Prompt) -> None:
-    assert prompt.count(APPROX) == len(prompt.tokens(APPROX))
+    assert prompt.count(APPROX) == len(prompt.find_tokens(APPROX))

@@ -13,7 +13,7 @@ REQUEST = HttpRequest("GET", "/", headers=((b"accept", b"a/b"), (b"x-name", b"J\
     [("accept", "a/b"), ("Accept", "a/b"), ("X-NAME", "Jürgen"), ("authorization", None)],
 )
 def test_headers_by_name(name: str, value: str | None) -> None:
-    assert REQUEST.header(name) == value
+    assert REQUEST.find_header(name) == value
 
 
 @pytest.mark.parametrize(

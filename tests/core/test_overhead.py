@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mockserver.core.call import Message, Prompt, Tool, ToolCall, declare_tools
+from mockserver.core.call import Grammar, Message, Prompt, Tool, ToolCall, declare_tools
 from mockserver.core.tokens import count_image_tokens, count_part_tokens
 from mockserver.tokenizers import find_tokenizer
 from tests.core.test_images import PNG, url
@@ -85,7 +85,7 @@ def test_tools_are_laid_out_as_typescript() -> None:
     tools = (
         Tool("send", "Send it.\nNow.", NESTED),
         Tool("stop", "", {"type": "object", "properties": {}}),
-        Tool("say", kind="custom", grammar=("regex", "[a-z]+")),
+        Tool("say", kind="custom", grammar=Grammar("regex", "[a-z]+")),
     )
     assert declare_tools(tools).splitlines() == [
         "namespace functions {",

@@ -20,4 +20,4 @@ from mockserver.core.call import Page
     ],
 )
 def test_a_page(page: Page, shown: str, more: bool) -> None:
-    assert page.of("abcde", str) == (tuple(shown), more)
+    assert page.select("abcde", str) == (tuple(shown), more)

@@ -89,7 +89,7 @@ def test_what_is_let_go_while_it_is_open_keeps_nothing_more(row: Row) -> None:
     row.note_body(b"body", 0.0)
     row.note_sent(b"data: 1\n\n")
     row.kept = False
-    row.empty()
+    row.drop_contents()
     row.note_sent(b"data: 2\n\n")
     row.note_body(b"body", 0.0)
     row.ended = "client left"

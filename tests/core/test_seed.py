@@ -20,9 +20,9 @@ def test_pinned_values() -> None:
     seed = Seed(7)
     assert seed.digest("a", size=4).hex() == "2e12acf4"
     assert seed.stream("a").random() == 0.9682293164919974
-    assert seed.fraction("a") == 0.029675628366682708
-    assert seed.alnum(12, "a") == "VRNlqtg7sqf3"
-    assert seed.hex(10, "a") == "91cb892568"
+    assert seed.draw_fraction("a") == 0.029675628366682708
+    assert seed.draw_alnum(12, "a") == "VRNlqtg7sqf3"
+    assert seed.draw_hex(10, "a") == "91cb892568"
 
 
 def test_every_label_and_seed_has_its_own_stream() -> None:
@@ -42,7 +42,7 @@ def test_streams_do_not_disturb_each_other() -> None:
 
 
 def test_nothing_hangs_on_the_process() -> None:
-    program = "from mockserver.core.seed import Seed; print(Seed(3).stream('x', 'y').random(), Seed(3).alnum(64))"
+    program = "from mockserver.core.seed import Seed; print(Seed(3).stream('x', 'y').random(), Seed(3).draw_alnum(64))"
     printed = {
         subprocess.run(
             [sys.executable, "-c", program], env={"PYTHONHASHSEED": hashed}, capture_output=True, check=True
@@ -54,7 +54,7 @@ def test_nothing_hangs_on_the_process() -> None:
 
 @given(st.text(st.characters()), st.integers(1, 64))
 def test_identifiers_have_their_length_and_letters(label: str, length: int) -> None:
-    made = Seed(1).alnum(length, label)
+    made = Seed(1).draw_alnum(length, label)
     assert len(made) == length
     assert made.isascii()
     assert made.isalnum()
@@ -62,12 +62,12 @@ def test_identifiers_have_their_length_and_letters(label: str, length: int) -> N
 
 @given(st.text(st.characters()))
 def test_fractions_are_below_one(label: str) -> None:
-    assert 0 <= Seed(1).fraction(label) < 1
+    assert 0 <= Seed(1).draw_fraction(label) < 1
 
 
 @pytest.mark.parametrize("length", [1, 10, 128])
 def test_hex_digits(length: int) -> None:
-    made = Seed(1).hex(length, "x")
+    made = Seed(1).draw_hex(length, "x")
     assert len(made) == length
     assert set(made) <= set("0123456789abcdef")
 
@@ -110,6 +110,6 @@ def test_streams_are_those_of_random() -> None:
     for value in (0, 1, 2**32 + 1, 2**255 + 7):
         mine, base = Random(value), random.Random(value)
         assert mine.getstate() == base.getstate()
-        assert [mine.below(bound) for bound in range(1, 200)] == [base.randrange(bound) for bound in range(1, 200)]
+        assert [mine.randbelow(bound) for bound in range(1, 200)] == [base.randrange(bound) for bound in range(1, 200)]
         assert (mine.gauss(0, 1), mine.sample(range(50), 9)) == (base.gauss(0, 1), base.sample(range(50), 9))
         assert copy.deepcopy(mine).random() == pickle.loads(pickle.dumps(mine)).random() == base.random()

@@ -30,6 +30,6 @@ def test_whether_nothing_waits(timing: Timing, at_once: bool) -> None:
     ],
 )
 def test_a_prompt_delays_the_first_token(timing: Timing, after: Timing) -> None:
-    found = timing.after(1500)
+    found = timing.add_prompt_delay(1500)
     assert (found.first_token, found.prompt_per_1k) == (pytest.approx(after.first_token), 0.0)
     assert (found.per_token, found.total) == (after.per_token, after.total)

@@ -31,5 +31,5 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 def test_it_is_written_as_its_numbers_are(palette: list[float], drawn: bytes, changes: dict[int, float]) -> None:
     indexes = bytes(byte % len(palette) for byte in drawn)
     vector = PaletteVector(palette, indexes, {at % len(drawn): number for at, number in changes.items()})
-    assert loads(vector.json()) == list(vector)
+    assert loads(vector.write_json()) == list(vector)
     assert vector.pack() == pack(f"<{len(vector)}f", *vector)

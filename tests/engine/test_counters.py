@@ -54,7 +54,7 @@ async def test_a_scenario_goes_from_state_to_state() -> None:
     (rule,), counters = load_rule_text(f"rules: [{ASKED}]"), MemoryCounters()
     assert START == "start"
     assert await opens(counters, "one", rule) == 0
-    assert await counters.entries("one") == {"state": "asked"}
+    assert await counters.list_entries("one") == {"state": "asked"}
     assert await opens(counters, "one", rule) is None
 
 
@@ -69,7 +69,7 @@ async def test_a_request_finds_one_state_whatever_its_rules_make_of_it() -> None
         scenario = ScenarioState("one", counters)
         found.append([await scenario.find_open([rule]) for rule in (first, second, stays)])
     assert found == [[0, None, 0], [None, 0, None], [None, None, None]]
-    assert await counters.entries("one") == {"state": "c"}
+    assert await counters.list_entries("one") == {"state": "c"}
 
 
 async def test_of_several_rules_the_first_that_opens_is_counted_and_those_before_it() -> None:
@@ -79,7 +79,7 @@ async def test_of_several_rules_the_first_that_opens_is_counted_and_those_before
     )
     counters = MemoryCounters()
     assert [await opens(counters, "one", *rules) for _ in range(4)] == [0, 2, 2, None]
-    assert await counters.entries("one") == {"times a": "4", "times c": "3"}
+    assert await counters.list_entries("one") == {"times a": "4", "times c": "3"}
 
 
 def server(*faults: str, seed: int = 0) -> Local:

@@ -108,7 +108,7 @@ def received(relay: Relaying, *requests: bytes, to: str = "POST") -> RawResponse
 
 def ended(relay: Relaying) -> str:
     deadline = time.monotonic() + 10
-    while not (row := relay.live.journal.rows("default")[-1]).ended:
+    while not (row := relay.live.journal.list_rows("default")[-1]).ended:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return row.ending

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lark import Lark
 from lark.exceptions import GrammarError
 
+from mockserver.core.call import Grammar
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import find_mentions
@@ -124,7 +125,7 @@ def test_lark_reads_every_text(name: str) -> None:
     readers = [Lark(LARK[name])]
     if name not in ("ambiguous", "logic"):
         readers.append(Lark(LARK[name], parser="lalr"))
-    texts = [derive_text("lark", LARK[name], Seed(number)) for number in range(40)]
+    texts = [derive_text(Grammar("lark", LARK[name]), Seed(number)) for number in range(40)]
     for text in texts:
         for reader in readers:
             reader.parse(text)
@@ -134,7 +135,7 @@ def test_lark_reads_every_text(name: str) -> None:
 @pytest.mark.parametrize("pattern", REGEX)
 def test_patterns_match_every_text(pattern: str) -> None:
     for number in range(40):
-        assert regex.fullmatch(pattern, derive_text("regex", pattern, Seed(number)))
+        assert regex.fullmatch(pattern, derive_text(Grammar("regex", pattern), Seed(number)))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_patterns_match_every_text(pattern: str) -> None:
     ],
 )
 def test_values_of_the_prompt_come_first(name: str, prompt: str, text: str) -> None:
-    assert derive_text("lark", LARK[name], Seed(5), find_mentions(prompt)).startswith(text)
+    assert derive_text(Grammar("lark", LARK[name]), Seed(5), find_mentions(prompt)).startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_values_of_the_prompt_come_first(name: str, prompt: str, text: str) -> N
     ],
 )
 def test_a_match_in_the_prompt_comes_first(pattern: str, prompt: str, text: str) -> None:
-    assert derive_text("regex", pattern, Seed(5), find_mentions(prompt)) == text
+    assert derive_text(Grammar("regex", pattern), Seed(5), find_mentions(prompt)) == text
 
 
 @pytest.mark.parametrize(
@@ -179,14 +180,14 @@ def test_a_match_in_the_prompt_comes_first(pattern: str, prompt: str, text: str)
 )
 def test_broken_patterns_are_client_errors(syntax: str, definition: str, message: str) -> None:
     with pytest.raises(Failure) as caught:
-        derive_text(syntax, definition, Seed(0))
+        derive_text(Grammar(syntax, definition), Seed(0))
     assert caught.value == Failure("bad_parameter", f"Invalid grammar: {message}")
 
 
 @pytest.mark.parametrize("definition", INVALID)
 def test_what_is_invalid_is_reported_with_its_position(definition: str) -> None:
     with pytest.raises(Failure) as caught:
-        derive_text("lark", definition, Seed(0))
+        derive_text(Grammar("lark", definition), Seed(0))
     assert caught.value == Failure("bad_parameter", f"Invalid grammar: {INVALID[definition]}.")
 
 
@@ -194,14 +195,14 @@ def test_what_is_invalid_is_reported_with_its_position(definition: str) -> None:
 def test_lark_reads_what_is_derived(body: str) -> None:
     lark = Lark(f"start: {body}")
     for number in range(10):
-        lark.parse(derive_text("lark", f"start: {body}", Seed(number)))
+        lark.parse(derive_text(Grammar("lark", f"start: {body}"), Seed(number)))
 
 
 def test_terminals_of_lark_itself_can_be_imported() -> None:
     names = ("INT", "NUMBER", "SIGNED_FLOAT", "ESCAPED_STRING", "CNAME", "WORD", "NEWLINE", "C_COMMENT", "HEXDIGIT")
     for name in names:
         definition = f"start: {name}\n%import common.{name}"
-        Lark(definition).parse(derive_text("lark", definition, Seed(1)))
+        Lark(definition).parse(derive_text(Grammar("lark", definition), Seed(1)))
 
 
 ENDLESS = "".join(f"a{at}: a{at + 1} | a{at + 1} a{at + 1}\n" for at in range(500))
@@ -222,12 +223,12 @@ HOSTILE = {
 @pytest.mark.parametrize("prompt", ["", "a" * 60 + " '" + "a " * 5_000 + "' " + '"' * 1_000 + "7 " * 5_000])
 def test_hostile_grammars_take_bounded_time(name: str, prompt: str) -> None:
     said, start = find_mentions(prompt), process_time()
-    derive_text("lark", HOSTILE[name], Seed(0), said)
+    derive_text(Grammar("lark", HOSTILE[name]), Seed(0), said)
     assert process_time() - start < 20  # most take milliseconds
 
 
 def test_an_expression_that_backtracks_costs_little() -> None:
-    text = derive_text("lark", "start: A\nA: /(.|.|..)+[01]{3}/", Seed(0), find_mentions("'" + "a" * 60 + "'"))
+    text = derive_text(Grammar("lark", "start: A\nA: /(.|.|..)+[01]{3}/"), Seed(0), find_mentions("'" + "a" * 60 + "'"))
     assert text[-3:].strip("01") == ""
 
 
@@ -251,7 +252,7 @@ PARTS = st.recursive(
 def test_texts_of_any_grammar_are_read_by_lark(bodies: list[str], number: int) -> None:
     definition = "".join(f"{name}: {body}\n" for name, body in zip(NAMES, bodies, strict=True))
     try:
-        text = derive_text("lark", definition, Seed(number))
+        text = derive_text(Grammar("lark", definition), Seed(number))
     except Failure as failure:
         assert "is missing" in str(failure.message)  # noqa: PT017  # no grammar else fails
         return
@@ -260,7 +261,7 @@ def test_texts_of_any_grammar_are_read_by_lark(bodies: list[str], number: int) -
 
 
 def test_the_same_everywhere() -> None:
-    texts = {name: derive_text("lark", LARK[name], Seed(3)) for name in ("sql", "json", "date", "lists")}
+    texts = {name: derive_text(Grammar("lark", LARK[name]), Seed(3)) for name in ("sql", "json", "date", "lists")}
     assert texts == {"date": "2053-01-20", "json": "true", "lists": "()", "sql": "SELECT * FROM garden;"}
 
 
@@ -268,5 +269,5 @@ def test_the_same_everywhere() -> None:
     ("definition", "wanted"), [("[[:alpha:]]{3}", "[a-zA-Z]{3}"), ("[^[:space:][:digit:]]+", r"[^\s\d]+")]
 )
 def test_classes_have_names(definition: str, wanted: str) -> None:
-    assert regex.fullmatch(wanted, derive_text("regex", definition, Seed(0)))
-    assert regex.fullmatch(wanted, derive_text("lark", f"start: WORD\nWORD: /{definition}/", Seed(0)))
+    assert regex.fullmatch(wanted, derive_text(Grammar("regex", definition), Seed(0)))
+    assert regex.fullmatch(wanted, derive_text(Grammar("lark", f"start: WORD\nWORD: /{definition}/"), Seed(0)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mockserver.config.yaml_reader import parse
-from mockserver.core.call import Call, Message, Tool, ToolChoice
+from mockserver.core.call import Call, Grammar, Message, Tool, ToolChoice
 from mockserver.core.seed import Seed
 from mockserver.engine.generation import make_generator
 from mockserver.model.budget import STEPS, AnswerWork, spend
@@ -55,7 +55,7 @@ def wide(n: int) -> Call:
 
 
 def optional(n: int) -> Call:
-    grammar = ("lark", "start: " + " ".join(f'"p{at}"?' for at in range(n)))
+    grammar = Grammar("lark", "start: " + " ".join(f'"p{at}"?' for at in range(n)))
     return replace(call(ASKED, tool_choice=ANY), tools=(Tool("x", kind="custom", grammar=grammar),))
 
 

@@ -60,8 +60,8 @@ def mixed(number: int) -> list[str]:
     signs = (*(" ",) * 12, ", ", ". ", "? ", "! ", ": ", " - ", "-", "'", "  ", "\n", " (", "/", " 5 ", "12")
     made = []
     for _ in range(number):
-        pools = (*(usual,) * 8, *(orders,) * rng.below(2), *(foreign,) * rng.below(3))
-        words = [pick(pick(pools, rng), rng) for _ in range(1 + rng.below(9))]
+        pools = (*(usual,) * 8, *(orders,) * rng.randbelow(2), *(foreign,) * rng.randbelow(3))
+        words = [pick(pick(pools, rng), rng) for _ in range(1 + rng.randbelow(9))]
         made.append("".join(word + pick(signs, rng) for word in words).strip() + pick(("", ".", "?", "!"), rng))
     return made
 

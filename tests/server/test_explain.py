@@ -255,5 +255,5 @@ def test_a_described_request_reaches_its_operation() -> None:
     described = RequestFile(find_usual_path("azure"), body("x"), headers={"Api-Key": "k"}, namespace="mine")
     target = find_target(described, find_routes("openai"))
     assert (target.endpoint.dialect.name, target.operation.name) == ("azure", "chat")
-    assert (target.http.header("api-key"), target.http.namespace) == ("k", "mine")
+    assert (target.http.find_header("api-key"), target.http.namespace) == ("k", "mine")
     assert find_target(RequestFile(CHAT, b"{ }"), find_routes("openai")).http.body == b"{ }"

@@ -68,7 +68,7 @@ def test_a_stream_comes_as_it_is_sent(up: Upstream) -> None:
             came += raw.socket.recv(65536)
             moments.append(time.monotonic())
         assert ended(relay) == "complete"
-        (row,) = relay.live.journal.rows("default")
+        (row,) = relay.live.journal.list_rows("default")
     assert len(moments) >= 3
     assert all(0.1 < later - earlier < 1 for earlier, later in pairwise(moments[:4]))
     assert chunk(HELLO) in came

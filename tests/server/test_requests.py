@@ -221,7 +221,7 @@ def test_a_request_has_what_the_wire_said(live: Live) -> None:
     http = found.make_request("POST", query, tabulate(headers), b"{}")
     assert (http.method, http.path, http.namespace) == ("POST", "/v1/chat/completions", "mine")
     assert http.query == {"a": "2", "b": " x", "empty": "", "c[]": "1,2"}
-    assert (http.header("X-One"), http.header("x-two")) == ("1", None)
+    assert (http.find_header("X-One"), http.find_header("x-two")) == ("1", None)
 
 
 # --- paths

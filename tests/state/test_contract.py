@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.rates import Bucket, Draw, Limits, LimitStore, Rate
-from mockserver.core.state import Counters, Precondition, ValueStore
+from mockserver.core.state import Counters, Precondition, ValueStore, VersionedValue
 from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
 from mockserver.state.redis import stores
 from mockserver.state.redis.client import Script
@@ -73,26 +73,26 @@ async def kept(values: ValueStore[str], key: str, value: str, size: int = 1) -> 
 
 async def test_counters_and_the_state_belong_to_a_namespace(made: Made) -> None:
     counters = made.counters()
-    assert await counters.entries("a") == {}
+    assert await counters.list_entries("a") == {}
     await counters.set_state("a", "paid\ud800")
     assert [await counters.count("a", "ö\n"), await counters.count("a", "ö\n")] == [1, 2]
     assert await counters.count("b", "ö\n") == 1
-    assert (await counters.entries("a"), await counters.entries("b")) == (
+    assert (await counters.list_entries("a"), await counters.list_entries("b")) == (
         {"state": "paid\ud800", "ö\n": "2"},
         {"ö\n": "1"},
     )
     await counters.clear("a")
-    assert (await counters.entries("a"), await counters.entries("b")) == ({}, {"ö\n": "1"})
+    assert (await counters.list_entries("a"), await counters.list_entries("b")) == ({}, {"ö\n": "1"})
 
 
 async def test_a_gate_opens_so_many_times(made: Made) -> None:
     counters = made.counters()
     gates = (Precondition("x", 2), Precondition("y", 1))
     assert [await counters.open("a", gates, None) for _ in range(4)] == [0, 0, 1, None]
-    assert await counters.entries("a") == {"x": "4", "y": "2"}
+    assert await counters.list_entries("a") == {"x": "4", "y": "2"}
     await counters.forget("a", ["x", "never there"])
     assert await counters.open("a", gates, None) == 0
-    assert await counters.entries("a") == {"x": "1", "y": "2"}
+    assert await counters.list_entries("a") == {"x": "1", "y": "2"}
 
 
 async def test_a_gate_opens_in_its_state_and_may_change_it(made: Made) -> None:
@@ -100,7 +100,7 @@ async def test_a_gate_opens_in_its_state_and_may_change_it(made: Made) -> None:
     asks, answers = Precondition("x", None, "start", "asked"), Precondition("y", 1, "asked", "")
     empty = Precondition("z", 1, "", None)
     assert [await counters.open("a", (answers, asks, empty), None) for _ in range(4)] == [1, 0, 2, None]
-    assert await counters.entries("a") == {"state": "", "y": "1", "z": "2"}
+    assert await counters.list_entries("a") == {"state": "", "y": "1", "z": "2"}
 
 
 async def test_a_request_may_go_by_the_state_that_it_found(made: Made) -> None:
@@ -108,7 +108,7 @@ async def test_a_request_may_go_by_the_state_that_it_found(made: Made) -> None:
     await counters.set_state("a", "b")
     assert await counters.open("a", (Precondition("x", None, "b", None),), "start") is None
     assert await counters.open("a", (Precondition("x", None, "start", "c"),), "start") == 0
-    assert await counters.entries("a") == {"state": "c"}
+    assert await counters.list_entries("a") == {"state": "c"}
 
 
 # --- value stores
@@ -116,15 +116,15 @@ async def test_a_request_may_go_by_the_state_that_it_found(made: Made) -> None:
 
 async def test_values_have_versions(made: Made) -> None:
     values = made.values()
-    assert (await values.get("a", "x"), await values.values("a"), await values.count("a")) == (None, (), 0)
+    assert (await values.get("a", "x"), await values.list_values("a"), await values.count("a")) == (None, (), 0)
     await kept(values, "x", "1 ö")
     found = await values.get("a", "x")
     assert found is not None
     assert found[0] == "1 ö"
-    assert await values.change("a", "x", ("2", found[1]), size=1)
-    assert not await values.change("a", "x", ("3", found[1]), size=1)
-    assert not await values.change("b", "x", ("3", found[1]), size=1)
-    assert (await values.values("a"), await values.count("a")) == (("2",), 1)
+    assert await values.change("a", "x", VersionedValue("2", found.version), size=1)
+    assert not await values.change("a", "x", VersionedValue("3", found.version), size=1)
+    assert not await values.change("b", "x", VersionedValue("3", found.version), size=1)
+    assert (await values.list_values("a"), await values.count("a")) == (("2",), 1)
     await values.clear("a")
     assert (await values.get("a", "x"), await values.count("a")) == (None, 0)
 
@@ -133,13 +133,13 @@ async def test_the_oldest_values_go_where_there_are_too_many_or_too_much(made: M
     values = made.values(count=3, size=9)
     for key in "wxyz":
         await kept(values, key, key)
-    assert await values.values("a") == ("x", "y", "z")
+    assert await values.list_values("a") == ("x", "y", "z")
     await kept(values, "y", "Y", size=7)
-    assert await values.values("a") == ("x", "z", "Y")
+    assert await values.list_values("a") == ("x", "z", "Y")
     await kept(values, "v", "too large", size=10)
-    assert await values.values("a") == ("x", "z", "Y")
+    assert await values.list_values("a") == ("x", "z", "Y")
     await kept(values, "v", "v", size=2)
-    assert await values.values("a") == ("Y", "v")
+    assert await values.list_values("a") == ("Y", "v")
 
 
 async def test_of_many_changes_at_once_one_wins(made: Made) -> None:
@@ -147,7 +147,9 @@ async def test_of_many_changes_at_once_one_wins(made: Made) -> None:
     await kept(values, "x", "0")
     found = await values.get("a", "x")
     assert found is not None
-    won = await asyncio.gather(*[values.change("a", "x", (str(n), found[1]), size=1) for n in range(20)])
+    won = await asyncio.gather(
+        *[values.change("a", "x", VersionedValue(str(n), found.version), size=1) for n in range(20)]
+    )
     assert sum(won) == 1
 
 
@@ -294,7 +296,7 @@ def test_counters_agree(running_redis: RedisServer, steps: list[Any]) -> None:
         counters, found = made.counters(), list[Any]()
         for name, *words in steps:
             found.append(await getattr(counters, name)(namespace, *words))
-        return found, await counters.entries(namespace)
+        return found, await counters.list_entries(namespace)
 
     agree(running_redis, work)
 
@@ -311,8 +313,10 @@ def test_value_stores_agree(running_redis: RedisServer, steps: list[Any]) -> Non
             else:
                 there = await values.get(namespace, key)
                 version = -1 if there is None else there[1] - (name == "stale")
-                found.append((there and there[0], await values.change(namespace, key, (value, version), size=size)))
-        return found, await values.values(namespace), await values.count(namespace)
+                found.append(
+                    (there and there[0], await values.change(namespace, key, VersionedValue(value, version), size=size))
+                )
+        return found, await values.list_values(namespace), await values.count(namespace)
 
     agree(running_redis, work)
 

@@ -32,7 +32,7 @@ def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", s
 
 
 def numbers(journal: Journal, namespace: str = "default") -> list[int]:
-    return [row.seq for row in journal.rows(namespace)]
+    return [row.seq for row in journal.list_rows(namespace)]
 
 
 def test_rows_are_numbered_and_closed() -> None:
@@ -58,7 +58,7 @@ def test_only_the_latest_are_kept() -> None:
 def test_a_journal_may_keep_nothing() -> None:
     journal = Journal(count=0)
     assert served(journal, body=b"x").body == b""
-    assert (len(journal), journal.held, journal.hits("default")) == (0, 0, {"rule r.yaml:1 a": 1})
+    assert (len(journal), journal.held, journal.count_hits("default")) == (0, 0, {"rule r.yaml:1 a": 1})
 
 
 def test_of_too_many_bytes_the_oldest_go() -> None:
@@ -100,10 +100,10 @@ def test_hits_outlive_the_calls_but_not_a_clearing() -> None:
     served(journal, "mine")
     served(journal, "yours")
     assert journal.forget_calls("mine") == 1
-    assert (numbers(journal, "mine"), journal.hits("mine")) == ([], {"rule r.yaml:1 a": 1})
+    assert (numbers(journal, "mine"), journal.count_hits("mine")) == ([], {"rule r.yaml:1 a": 1})
     journal.forget_namespace("mine")
     journal.forget_namespace("never seen")
-    assert (journal.hits("mine"), numbers(journal, "yours")) == ({}, [2])
+    assert (journal.count_hits("mine"), numbers(journal, "yours")) == ({}, [2])
 
 
 def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
@@ -112,7 +112,7 @@ def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
     journal.forget_namespace("mine")
     row.note_sent(b"x")
     journal.close(row, "complete")
-    assert (len(journal), journal.held, journal.hits("mine")) == (0, 0, {})
+    assert (len(journal), journal.held, journal.count_hits("mine")) == (0, 0, {})
 
 
 def test_a_thread_may_look_while_another_one_answers() -> None:
@@ -134,7 +134,7 @@ def test_a_thread_may_look_while_another_one_answers() -> None:
         looking.result()
     assert max(seen) <= 21  # the oldest goes once the next has come
     (sums,) = journal.tally.ways.values()
-    assert (sums.count, sums.prompt, journal.hits("default")["rule r.yaml:1 a"]) == (2_000, 6_000, 2_000)
+    assert (sums.count, sums.prompt, journal.count_hits("default")["rule r.yaml:1 a"]) == (2_000, 6_000, 2_000)
     assert journal.held == sum(row.weight for row in journal)
 
 
@@ -212,8 +212,8 @@ def test_of_too_many_namespaces_the_longest_idle_goes() -> None:
     journal = Journal(max_namespaces=3)
     for namespace in ("default", "a", "b", "a", "c", "d"):
         served(journal, namespace)
-    assert [len(journal.rows(namespace)) for namespace in ("default", *"abcd")] == [1, 0, 0, 1, 1]
-    assert journal.hits("a") == {}
+    assert [len(journal.list_rows(namespace)) for namespace in ("default", *"abcd")] == [1, 0, 0, 1, 1]
+    assert journal.count_hits("a") == {}
     assert journal.held == sum(row.weight for row in journal)
 
 
@@ -224,7 +224,7 @@ def test_what_is_open_in_a_namespace_that_goes_ends_in_good_order() -> None:
     row.note_sent(b"more")
     journal.close(row, "complete")
     assert (row.ended, row.body, journal.open_calls) == ("complete", b"", 0)
-    assert [len(journal.rows(namespace)) for namespace in "ab"] == [0, 1]
+    assert [len(journal.list_rows(namespace)) for namespace in "ab"] == [0, 1]
 
 
 def test_long_names_take_room() -> None:

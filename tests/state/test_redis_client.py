@@ -52,7 +52,7 @@ async def test_of_counts_the_latest_are_kept_and_all_keys_expire(client: RedisCl
     for number in range(120):
         await counters.count("a", str(number))
     await counters.open("a", (Precondition("x", 3, "start", "on"),), None)
-    entries = await counters.entries("a")
+    entries = await counters.list_entries("a")
     assert {str(number) for number in range(70, 120)} <= set(entries)
     assert len(entries) <= 102
     keys: list[bytes] = shared.command("KEYS", "mockserver:?:*")  # type: ignore[assignment]
@@ -150,7 +150,7 @@ async def test_replies_that_belong_to_other_commands_count_nothing(client: Redis
 
 
 async def test_the_keys_of_another_program_name_the_way_out(client: RedisClient, shared: RedisServer) -> None:
-    shared.command("SET", client.key("m", "a"), "not ours")
+    shared.command("SET", client.make_key("m", "a"), "not ours")
     with pytest.raises(StateLostError, match="another program has written: give this server its own keys"):
         await RedisCounters(client).count("a", "x")
 
@@ -162,7 +162,7 @@ async def test_a_full_redis(client: RedisClient, shared: RedisServer, caplog: py
     try:
         with caplog.at_level(logging.WARNING, "mockserver"):
             await fails(counters)
-            assert await counters.entries("a") == {"x": "1"}
+            assert await counters.list_entries("a") == {"x": "1"}
             await fails(counters)
     finally:
         shared.command("CONFIG", "SET", "maxmemory", "256mb")

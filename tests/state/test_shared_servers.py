@@ -429,7 +429,7 @@ def test_kept_answers_are_read_as_they_were_written() -> None:
     assert server.ask("/v1/chat/completions", {"model": "m", **messages}).status == 200
     engine = server.live.engine
     codec = make_codec(engine.policy.tokenizer)
-    kept = asyncio.run(engine.memory.store.values("default"))
+    kept = asyncio.run(engine.memory.store.list_values("default"))
     assert len(kept) == 5
     assert [codec.decode(codec.encode(stored)) for stored in kept] == list(kept)
 

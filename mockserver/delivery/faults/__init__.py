@@ -375,7 +375,7 @@ def _edit(write: Write, change: Callable[[bytes], bytes]) -> Write:
     if message is None:
         return replace(write, data=change(write.data))
     changed = change(message.text.encode("utf-8", "surrogateescape"))
-    return replace(write, data=message.with_text(changed.decode("utf-8", "surrogateescape")).write())
+    return replace(write, data=message.replace_text(changed.decode("utf-8", "surrogateescape")).write())
 
 
 def _remove_all(value: Json, fields: Iterable[Steps]) -> bool:

@@ -73,13 +73,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         body = read_json(http.body)
     except Failure as failure:
         raise refuse_message(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
-    if isinstance(body, list) and body and http.header("mcp-protocol-version") in (None, BATCHING):
+    if isinstance(body, list) and body and http.find_header("mcp-protocol-version") in (None, BATCHING):
         return _make_batch_call(http, body, validation)
     return make_mcp_call(_read_message(http, body, validation), http)
 
 
 def _parse_bodiless(http: HttpRequest, validation: Validation, *, method: str) -> Call:
-    version = http.header("mcp-protocol-version")
+    version = http.find_header("mcp-protocol-version")
     is_modern = version is not None and version not in LEGACY
     return make_mcp_call(
         _fill_request(
@@ -99,7 +99,7 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
             parts.append(make_mcp_call(_read_message(http, message, validation), http))
         except Failure as failure:
             named = message.get("id") if isinstance(message, Mapping) else None
-            parts.append(failure.changed(details={**failure.details, "id": named if _is_id(named) else None}))
+            parts.append(failure.replace(details={**failure.details, "id": named if _is_id(named) else None}))
     calls = [part for part in parts if isinstance(part, Call)]
     if not calls:
         raise refuse_message("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
@@ -128,7 +128,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
         raise refuse_message("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
     meta = params.get("_meta")
     stated = meta.get(f"{META}protocolVersion") if isinstance(meta, Mapping) else None
-    header = http.header("mcp-protocol-version")
+    header = http.find_header("mcp-protocol-version")
     is_modern = stated is not None
     version = str(stated) if is_modern else header or BATCHING
     request = McpRequest(
@@ -147,7 +147,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
 def _fill_request(http: HttpRequest, request: McpRequest) -> McpRequest:
     """Return a request with the server, session and token that its path and headers name."""
     server = http.path_params.get("server", "")
-    session = http.header("mcp-session-id")
+    session = http.find_header("mcp-session-id")
     return replace(request, server=server, session=session, token=read_bearer(http))
 
 
@@ -210,7 +210,7 @@ def _takes_json(http: HttpRequest) -> bool:
 
 
 def _accepts(http: HttpRequest, *kinds: str) -> bool:
-    accept = http.header("accept")
+    accept = http.find_header("accept")
     return accept is None or any(kind in accept for kind in (*kinds, "*/*"))
 
 
@@ -225,7 +225,7 @@ def _check_headers(http: HttpRequest, request: McpRequest) -> Failure | None:
     if request.method in ANSWERED:
         stated["mcp-name"] = request.target
     for name, value in stated.items():
-        header = _decode_header(http.header(name) or "")
+        header = _decode_header(http.find_header(name) or "")
         if header != value:
             why = f"is {header!r}, but the body says {value!r}" if header else "is missing"
             return refuse_message(f"Header mismatch: {name} {why}.", HEADER_MISMATCH, status=400)
@@ -313,7 +313,7 @@ _RETRY = 100  # milliseconds, so that tests need not wait
 
 def _takes_beginning(http: HttpRequest) -> bool:
     """Return whether a client understands an event without data; older ones take it for a message that is not JSON."""
-    return (http.header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
+    return (http.find_header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
 
 
 def _render_rest(resumed: McpResumed) -> Reply:

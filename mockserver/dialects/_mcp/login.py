@@ -74,7 +74,7 @@ def _read_fields(http: HttpRequest, method: str) -> Mapping[str, Json]:
         fields: dict[str, Json] = dict(parse_qsl(http.body.decode("latin-1"), max_num_fields=_MAX_FIELDS))
     except ValueError:
         raise Failure("bad_parameter", f"A form has at most {_MAX_FIELDS} fields.") from None
-    client = _read_basic(http.header("authorization") or "")
+    client = _read_basic(http.find_header("authorization") or "")
     return {**fields, "client_id": client} if client and "client_id" not in fields else fields
 
 

@@ -84,7 +84,7 @@ class OpenAIApi(Struct, frozen=True):
 
         def render(call: Call, outcome: Embeddings) -> Reply:
             lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)
-            is_mistral = "mistral" in (call.http.header("user-agent") or "").lower()
+            is_mistral = "mistral" in (call.http.find_header("user-agent") or "").lower()
             # Mistral's clients require one; OpenAI sends none.
             identity = make_request_hex(call.http, call) if is_mistral else ""
             return make_embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)

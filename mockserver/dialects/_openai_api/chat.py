@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import (
     Call,
+    Grammar,
     Message,
     Options,
     PlainMessages,
@@ -416,14 +417,14 @@ def make_tool(kind: str, tool: Body) -> Tool:
     )
 
 
-def _read_grammar(form: Json) -> tuple[str, str] | None:
+def _read_grammar(form: Json) -> Grammar | None:
     match form:
         case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}} | {
             "type": "grammar",
             "syntax": str(syntax),
             "definition": str(definition),
         }:
-            return syntax, definition
+            return Grammar(syntax, definition)
     return None
 
 

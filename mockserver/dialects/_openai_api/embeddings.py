@@ -110,7 +110,7 @@ def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, 
 
 def refuse_long_input(call: Call) -> Failure | None:
     """Return the failure of a call with an input that the live model cannot read; None if there is none."""
-    longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
+    longest = max(len(prompt.find_tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MAX_TOKENS_PER_INPUT:
         return None
     message = (

@@ -118,7 +118,7 @@ class ImagesApi(Struct, frozen=True):
         return self._make_call("images", http, body, model=GENERATION, validation=validation)
 
     def _parse_edit(self, http: HttpRequest, validation: Validation) -> Call:
-        if (http.header("content-type") or "").lower().startswith("multipart/"):
+        if (http.find_header("content-type") or "").lower().startswith("multipart/"):
             form, files = read_image_form(http, validation)
             return self._make_call("image_edits", http, form, model=EDIT, validation=validation, files=files)
         body = self.read(read_object(http))

@@ -21,6 +21,7 @@ from mockserver.core.call import (
     McpConnector,
     Message,
     Options,
+    ServerTool,
     Tool,
     ToolCall,
     ToolChoice,
@@ -452,11 +453,11 @@ def _find_names(chosen: Iterable[Body], offered: tuple[Tool, ...]) -> Iterator[s
             yield name
 
 
-def _list_servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
+def _list_servers(tools: Iterable[Body]) -> Iterator[ServerTool]:
     for tool in tools:
         if tool.get("type") == "mcp" and isinstance(label := tool.get("server_label"), str):
             name = tool.get("name")
-            yield label, name if isinstance(name, str) else ""
+            yield ServerTool(label, name if isinstance(name, str) else "")
 
 
 def find_responses_conflicts(body: Body) -> Iterator[Complaint]:

@@ -122,7 +122,7 @@ def _show_stored_chat(call: Call, outcome: Stored | Listing, completion: Render)
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
-        shown, more = call.page.of(tuple(_list_messages(outcome)), lambda message: message["id"])
+        shown, more = call.page.select(tuple(_list_messages(outcome)), lambda message: message["id"])
         return make_list_body(shown, more=more)
     return _render_completion(outcome, completion)
 
@@ -281,7 +281,7 @@ def _show_count(call: Call, stored: Stored) -> Body:
 
 
 def _show_items(call: Call, stored: Stored) -> Body:
-    shown, more = call.page.of(tuple(list_input_items(stored)), lambda item: item["id"])
+    shown, more = call.page.select(tuple(list_input_items(stored)), lambda item: item["id"])
     return make_list_body(shown, more=more)
 
 

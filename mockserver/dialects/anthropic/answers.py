@@ -59,7 +59,7 @@ _SHOWN = frozenset(("thinking", "inference_geo", "speed", "diagnostics", "contai
 
 def _render_container(stated: Json, call: Call) -> Body:
     table: Body = {"id": stated} if isinstance(stated, str) else stated
-    made = f"container_01{Seed().base58(22, 'container', call.fingerprint)}"
+    made = f"container_01{Seed().draw_base58(22, 'container', call.fingerprint)}"
     skills = [{"version": "latest", **skill} for skill in table.get("skills") or ()] or None
     return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}
 
@@ -84,7 +84,7 @@ def make_filtered_answer(failure: Failure, call: Call) -> Answer | None:
     """Return the answer to a filtered prompt: not an error, but a message that ends before it begins."""
     if failure.reason != "content_filter" or failure.status is not None or call.operation != "chat":
         return None
-    named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)
+    named = call.ids.prefix + Seed().draw_base58(call.ids.length, "refusal", call.fingerprint)
     choice = Choice((), "content_filter", safety=failure.details.get("safety", ()))
     return Answer(
         named, 0, model=call.model, choices=(choice,), usage=Usage(call.prompt_tokens), headers=failure.headers

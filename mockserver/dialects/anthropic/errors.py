@@ -27,7 +27,7 @@ from mockserver.wire.parts import write_moment
 
 def read_credential(http: HttpRequest) -> str | None:
     """Return the key of a request, or its bearer token."""
-    return http.header("x-api-key") or read_bearer(http)
+    return http.find_header("x-api-key") or read_bearer(http)
 
 
 def write_request_id(http: HttpRequest, call: Call | None) -> str:
@@ -40,7 +40,7 @@ def make_request_id(http: HttpRequest, call: Call | None) -> str:
     return _draw_request_id(make_request_hex(http, call))
 
 
-_draw_request_id = Seed().drawer("req_01", "base58", 22, "request")
+_draw_request_id = Seed().make_drawer("req_01", "base58", 22, "request")
 
 
 def refuse(message: str) -> Failure:
@@ -51,15 +51,15 @@ def refuse(message: str) -> Failure:
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
     """Return the status and body of an error in Anthropic's words."""
     if failure.status == 529 and failure.reason == "server_error":
-        failure = failure.changed(reason="overloaded")
+        failure = failure.replace(reason="overloaded")
     if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
-        failure = failure.changed(message=None)
+        failure = failure.replace(message=None)
     if (place := _word_schema_failure(failure, call)) is not None:
-        failure = failure.changed(message=place, param="")
+        failure = failure.replace(message=place, param="")
     resolved = ERRORS.resolve(failure, http, call)
     kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
     message = resolved.message.replace(*_JSON_WORDING)
-    if failure.reason == "invalid_key" and failure.message is None and http.header("x-api-key") is None:
+    if failure.reason == "invalid_key" and failure.message is None and http.find_header("x-api-key") is None:
         message = "Invalid bearer token"
     details = {} if resolved.code is None else {"details": {"error_code": resolved.code}}
     error = {"type": kind, "message": message, **details}

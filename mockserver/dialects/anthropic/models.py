@@ -6,7 +6,7 @@ from functools import partial
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Models
+from mockserver.core.plan import ModelLimits, Models
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, parse_models
 from mockserver.dialects._reply import make_json_reply
@@ -28,12 +28,12 @@ def _render_models(call: Call, outcome: Models) -> Reply:
     if not _LIFECYCLES.issuperset(wanted):
         raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
-    listed = [_render_model(name, outcome.created, *limits) for name, limits in known]
+    listed = [_render_model(name, outcome.created, limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else find_page(listed, call.http)
     return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
-def _render_model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
+def _render_model(name: str, created: int, limits: ModelLimits) -> dict[str, Json]:
     words = name.split("-")
     named = [*(word.capitalize() for word in words if not word.isdigit()), ".".join(filter(str.isdigit, words))]
     return {
@@ -43,8 +43,8 @@ def _render_model(name: str, created: int, window: int | None, output: int | Non
         "created_at": write_moment(created),
         "lifecycle": "active",
         "line": next((line for line in ("haiku", "sonnet", "opus", "fable", "mythos") if line in words), None),
-        "max_input_tokens": window or 200_000,
-        "max_tokens": output or 64_000,
+        "max_input_tokens": limits.context or 200_000,
+        "max_tokens": limits.answer or 64_000,
         "capabilities": None,
         "deprecated_at": None,
         "retires_at": None,

@@ -142,7 +142,7 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
             claims = _read_signature(block.get("signature") if block["type"] == "thinking" else None).claims
             if claims is not None and claims.content and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"
-                setting = "" if _BETA in (call.http.header("anthropic-beta") or "") else _SETTING
+                setting = "" if _BETA in (call.http.find_header("anthropic-beta") or "") else _SETTING
                 yield HistoryProblem(refuse(f"{place}: {_INVALID}. {_BOUND}{setting}{why}"), place, _KEEP_ALL)
             prefix.add(message["role"], block)
 

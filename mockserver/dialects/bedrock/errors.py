@@ -29,7 +29,7 @@ VALIDATION = "ValidationException"
 
 def read_credential(http: HttpRequest) -> str | None:
     """Return the bearer token, or the access key id of a signature, which nobody checks."""
-    stated = http.header("authorization") or ""
+    stated = http.find_header("authorization") or ""
     found = _SIGNED.search(stated) or _SIGNED_QUERY.search(http.query.get("X-Amz-Credential", ""))
     return found[1] if found else read_bearer(http)
 
@@ -73,7 +73,7 @@ def _word_failure(failure: Failure) -> Failure:
     """Return the failure without OpenAI's words about the body; a 404 that a rule states means "not found" here."""
     failure = reword_unreadable(failure, "", "The content type must be application/json.")
     if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # a 400 here
-        return failure.changed(reason="not_found")
+        return failure.replace(reason="not_found")
     return failure
 
 

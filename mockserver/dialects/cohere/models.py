@@ -5,7 +5,7 @@ from functools import partial
 from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Models
+from mockserver.core.plan import ModelLimits, Models
 from mockserver.core.seed import group_as_uuid
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -27,8 +27,8 @@ def make_model_operations() -> tuple[Operation, ...]:
 
 
 def _render_models(call: Call, outcome: Models) -> Reply:
-    limits = outcome.limits or ((None, None),) * len(outcome.names)
-    listed = [_describe(name, window) for name, (window, _) in zip(outcome.names, limits, strict=True)]
+    limits = outcome.limits or (ModelLimits(),) * len(outcome.names)
+    listed = [_describe(name, each.context) for name, each in zip(outcome.names, limits, strict=True)]
     if call.operation == "model":
         return make_json_reply(200, listed[0], lines=write_header_lines(call.http, call))
     wanted = call.http.query.get("endpoint")

@@ -58,7 +58,7 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     def refuse(self, complaint: Complaint) -> Failure:
         """Return the failure for a bad parameter."""
         failure = refuse_without_code(complaint)
-        return failure if self.word is None else failure.changed(message=self.word(complaint))
+        return failure if self.word is None else failure.replace(message=self.word(complaint))
 
     def replace_statuses(self, statuses: Mapping[str, int]) -> "ErrorStyle":
         """Return the style with other statuses for some reasons."""
@@ -489,7 +489,7 @@ def _reword_as_fastapi(http: HttpRequest, failure: Failure) -> Failure:
     detail = describe_unreadable(http, failure)
     if detail is None:
         return failure
-    return failure.changed(reason="bad_json", message=f"1 validation error:\n  {detail}", kind="Bad Request")
+    return failure.replace(reason="bad_json", message=f"1 validation error:\n  {detail}", kind="Bad Request")
 
 
 VLLM = ErrorStyle(

@@ -263,7 +263,7 @@ def serve_at(host: Host, usual: Operation) -> Operation:
         try:
             return place_call(usual.parse(http, mode), host)
         except Failure as failure:
-            raise failure.changed(code=None) from None  # the code is OpenAI's
+            raise failure.replace(code=None) from None  # the code is OpenAI's
 
     return replace(usual, parse=parse, over_socket="")
 

@@ -67,7 +67,7 @@ def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Repl
 
 def read_credential(http: HttpRequest) -> str | None:
     """Return the key of a request, or its bearer token."""
-    key = (http.header("x-goog-api-key") or "").strip() or http.query.get("key")
+    key = (http.find_header("x-goog-api-key") or "").strip() or http.query.get("key")
     return key or read_bearer(http) or http.query.get("access_token") or None
 
 
@@ -78,13 +78,13 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
-        failure = failure.changed(message=message)
+        failure = failure.replace(message=message)
     if limit := _TOO_LARGE.match(failure.message or ""):
-        failure = failure.changed(message=f"Request payload size exceeds the limit: {limit[1]} bytes.")
+        failure = failure.replace(message=f"Request payload size exceeds the limit: {limit[1]} bytes.")
     if variant in _VARIANT_STATUSES:
-        failure = failure.changed(status=failure.status or _VARIANT_STATUSES[variant])
+        failure = failure.replace(status=failure.status or _VARIANT_STATUSES[variant])
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # its message has OpenAI's words
-    resolved = ERRORS.resolve(failure.changed(details=known), http, call)
+    resolved = ERRORS.resolve(failure.replace(details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     usual = "INTERNAL" if resolved.status >= 500 else "INVALID_ARGUMENT"
     error: dict[str, Json] = {

@@ -70,11 +70,11 @@ def render_view(call: Call, view: ObjectView) -> Reply:
 
 def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
     """Return the call of a file's metadata, the start of an upload, or a piece of one, the last of which ends it."""
-    command = http.header("x-goog-upload-command")
+    command = http.find_header("x-goog-upload-command")
     upload = http.query.get("upload_id")
     if upload is None:
         file = (read(http, CREATE_FILE, validation).get("file") or {}) if http.body else {}
-        size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
+        size, kind = (http.find_header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
         raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
         return _make_call(http, raw, _begin if "start" in (command or "") else _keep)
     file = _find_description(upload)
@@ -125,7 +125,7 @@ async def _join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data
 
     Raises Failure if pieces before it are missing.
     """
-    stated = http.header("x-goog-upload-offset") or "0"
+    stated = http.find_header("x-goog-upload-offset") or "0"
     start = int(stated) if stated.isdecimal() and len(stated) <= 15 else -1
     earlier = await objects.find(PIECE, upload) if start > 0 else None
     had: Data = b"" if earlier is None else earlier.data

@@ -93,7 +93,7 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
 
 def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True)
-    listed = [_describe(name, outcome.created, window) for name, (window, _) in known]
+    listed = [_describe(name, outcome.created, limits.context) for name, limits in known]
     body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
     return make_json_reply(200, body, lines=write_header_lines(call.http, call))
 

@@ -44,7 +44,7 @@ def write_rate_limits(standings: Standings) -> HeaderLines:
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return an error in the shape of the part of the service that refuses the request."""
     if (detail := describe_unreadable(http, failure)) is not None:
-        failure = failure.changed(reason="unprocessable", message=detail["msg"], details={"detail": [detail]})
+        failure = failure.replace(reason="unprocessable", message=detail["msg"], details={"detail": [detail]})
     resolved = ERRORS.resolve(failure, http, call)
     lines = write_header_lines(http, call) + write_retry_lines(failure)
     stated = failure.kind is not None or failure.code is not None or failure.param is not None

@@ -51,7 +51,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         raise Failure("bad_parameter", "invalid input type")
     call = _make_call(http, body, parsed=parsed, texts=texts)
     if parsed.get("truncate") is False:
-        longest = max((len(prompt.tokens(call.tokenizer)) for prompt in call.prompts), default=0)
+        longest = max((len(prompt.find_tokens(call.tokenizer)) for prompt in call.prompts), default=0)
         if longest > MAX_TOKENS:
             raise Failure("context_length")
     return call

@@ -32,11 +32,11 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "/v1/messages" in http.path:
         return discover()["anthropic"].fail(http, failure, call)
     if failure.reason == "bad_json" and call is None:
-        failure = failure.changed(message=_word_bad_json(http, failure))
+        failure = failure.replace(message=_word_bad_json(http, failure))
     if "feature" in failure.details and failure.message is None and call is not None:
-        failure = failure.changed(message=_word_unsupported(failure.details["feature"], call))
+        failure = failure.replace(message=_word_unsupported(failure.details["feature"], call))
     if failure.reason == "unknown_model" and call is not None and call.operation == "pull_model":
-        failure = failure.changed(message="pull model manifest: file does not exist")
+        failure = failure.replace(message="pull model manifest: file does not exist")
         if call.stream:  # the search for it is under way
             frames = (_SEARCH, Frame(to_json({"error": failure.message}) + b"\n", part="finish", framing="bare"))
             return Reply(200, HeaderLines(LINES_TYPE), frames=frames)

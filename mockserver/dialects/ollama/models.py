@@ -106,7 +106,7 @@ def _render_list(call: Call, outcome: Models) -> Reply:
 def _render_running(call: Call, outcome: Models) -> Reply:
     """Return the first model as the one in memory."""
     known = zip(outcome.names[:1], outcome.limits, strict=False)
-    return make_reply({"models": [_describe_running(name, outcome.created, window) for name, (window, _) in known]})
+    return make_reply({"models": [_describe_running(name, outcome.created, each.context) for name, each in known]})
 
 
 def _describe(name: str, created: int) -> Object:
@@ -179,7 +179,7 @@ def _list_capabilities(name: str) -> list[str]:
 
 def _render_show(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0]
-    window, _ = outcome.limits[0]
+    window = outcome.limits[0].context
     family = _find_family(name)
     embeds = _embeds(name)
     shown: Object = {

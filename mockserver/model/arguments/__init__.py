@@ -5,8 +5,9 @@ points of `evidence`. Knows texts and JSON Schema's types, no tools.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Mention
 from mockserver.model.arguments.mentions import read
 from mockserver.model.vocabulary import keep_ends, make_vocabulary, split_name
 
-__all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
+__all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "find_mentions"]
 
 _MAX_FIRST_TEXT = 20_000  # characters read of the first text
 _LATER = 20_000  # characters read of all others together
@@ -64,14 +65,14 @@ class Mentions(Struct, frozen=True):
         properties = _take_first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(properties, required, owner)
-        ranked = rank_candidates(self.text, self.found, props, props)
+        ranked = rank_candidates(self.text, self.found, props=props, among=props)
         assign(assignment, ranked, props)
         later = tuple(other._add_more(properties, assignment) for other in self.later)
         missing = tuple(prop for prop in props if prop.required and prop.name not in assignment.given)
         if missing:  # only now: clear values of a later text are better than weak ones of the first
             assign_required(assignment, ranked, missing)
         assignment.sort_similar(props)
-        return assignment.given, replace(self._without(assignment.used), later=later)
+        return assignment.given, replace(self._mark_used(assignment.used), later=later)
 
     def _add_more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
         """Add what this text says clearly of the properties that earlier texts leave empty; no text is taken twice."""
@@ -82,25 +83,26 @@ class Mentions(Struct, frozen=True):
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(rest)
-        ranked = rank_candidates(self.text, self.found, props, read_properties(properties))
+        ranked = rank_candidates(self.text, self.found, props=props, among=read_properties(properties))
         assign(own, ranked, props)
         for match in ranked:  # of a text that is but one value, weaker evidence is enough
             first = match.mentions[0]
             if match.points >= ENOUGH_FOR_REQUIRED and first.end - first.start == len(self.text):
                 own.take(match)
         earlier.given |= own.given
-        return self._without(own.used)
+        return self._mark_used(own.used)
 
-    def _without(self, used: Sequence[Mention]) -> "Mentions":
+    def _mark_used(self, used: Sequence[Mention]) -> "Mentions":
         if not used and not self.used:
             return self
         return replace(self, found=_list_left(self.found, used), used=tuple(used))
 
-    def stating(self, values: Mapping[str, Json]) -> "Mentions":
+    def add_stated(self, values: Mapping[str, Json]) -> "Mentions":
         """Add values for properties by their names, as if the text ended with them."""
         end = len(self.text)
         stated = (
-            Mention("member", value, end + at, end + at + 1, key=key) for at, (key, value) in enumerate(values.items())
+            Mention("member", value, start=end + at, end=end + at + 1, key=key)
+            for at, (key, value) in enumerate(values.items())
         )
         found = (*self.found, *stated)
         return replace(self, text=self.text or " ", found=found) if values else self
@@ -115,10 +117,10 @@ class Mentions(Struct, frozen=True):
             return None, self
         return place.value, replace(self, found=_list_left(self.found, [place]))
 
-    def without_phrases(self) -> "Mentions":
+    def drop_phrases(self) -> "Mentions":
         """Return the values of the texts for an item that is to be made up: phrases are about all of the list."""
         found = tuple(mention for mention in self.found if mention.kind != "words")
-        return replace(self, text=" ", found=found, later=tuple(other.without_phrases() for other in self.later))
+        return replace(self, text=" ", found=found, later=tuple(other.drop_phrases() for other in self.later))
 
     @property
     def orders_to_invent(self) -> bool:
@@ -134,10 +136,10 @@ class Mentions(Struct, frozen=True):
 
         Objects that are `listed`, as items of one list, may have different properties.
         """
-        parts = split_objects(self.text, self.found, _take_first(properties), listed=listed)
-        if len(parts) == 1 and parts[0] == (self.found, ()):
+        sets = split_objects(self.text, self.found, _take_first(properties), listed=listed)
+        if sets == [ObjectMentions(self.found)]:
             return (self,)
-        return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
+        return tuple(replace(self, found=each.own, used=(*self.used, *each.others)) for each in sets)
 
 
 NOTHING = Mentions()
@@ -188,31 +190,38 @@ def _list_left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Men
 
 Place = tuple[int, int]
 Part = tuple[Mention, ...]
-Parted = tuple[Part, Part]  # the mentions of an object, and what others claim
+
+
+class ObjectMentions(NamedTuple):
+    """The mentions of one object of a text, and those that other objects claim."""
+
+    own: Part
+    others: Part = ()
 
 
 def split_objects(
     text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
-) -> list[Parted]:
+) -> list[ObjectMentions]:
     """Return the mentions of each object, with those that all share; one set where nothing repeats.
 
     Objects of a list (`listed`) may have different properties.
     """
-    whole: list[Parted] = [(tuple(found), ())]
+    whole = [ObjectMentions(tuple(found))]
     if not _SEVERAL.search(text):
         return whole
     if given := _list_json_objects(found, properties):
-        return [(part, ()) for part in given]
+        return [ObjectMentions(part) for part in given]
     scalar = [prop for prop in read_properties(properties) if not set(prop.types) & {"array", "object"}]
     ranked = rank_candidates(text, found, scalar)
     records = _find_records(text, found, ranked, listed=listed) if len(properties) > 1 else []
     claimed = records or _find_repeats(text, ranked)
     every = [claim for claims in claimed for claim in claims]
     shared = [mention for mention in found if not any(map(mention.overlaps, every))]
-    return [
-        (_sort_mentions((*shared, *_list_own(claims, found))), tuple(claim for claim in every if claim not in claims))
-        for claims in claimed[:_MOST_SETS]
-    ] or whole
+    sets = list[ObjectMentions]()
+    for claims in claimed[:_MOST_SETS]:
+        own = sorted((*shared, *_list_own(claims, found)), key=lambda mention: (mention.start, -mention.end))
+        sets.append(ObjectMentions(tuple(own), tuple(claim for claim in every if claim not in claims)))
+    return sets or whole
 
 
 def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:
@@ -224,17 +233,16 @@ def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:
             yield claim
 
 
-def _sort_mentions(found: Iterable[Mention]) -> Part:
-    return tuple(sorted(found, key=lambda m: (m.start, -m.end)))
-
-
 def _list_json_objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
-    """One set for each object of a JSON array, and for each of several objects."""
+    """Return a set of values for each object of a JSON array, and for each of several objects."""
     fragments = [(mention.start, mention.value) for mention in found if mention.kind == "json"]
     values = [(at, each) for at, value in fragments for each in (value if isinstance(value, list) else [value])]
     objects = [(at, each) for at, each in values if isinstance(each, dict) and not properties.keys().isdisjoint(each)]
     return [
-        tuple(Mention("member", inner, at, at + 1, key=key) for at, (key, inner) in enumerate(each.items(), start))
+        tuple(
+            Mention("member", inner, start=at, end=at + 1, key=key)
+            for at, (key, inner) in enumerate(each.items(), start)
+        )
         for start, each in objects[: _MOST_SETS * (len(objects) > 1)]
     ]
 
@@ -325,7 +333,10 @@ def _list_series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
 
 
 def _find_run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
-    """The mentions that suit a property as well as the best, each joined to the next; in turns with its peers."""
+    """Return the mentions that suit a property as well as the best one, if each is joined to the next.
+
+    Properties that the same mentions suit take turns: each part has one mention for each of them.
+    """
     top = max(matched, key=lambda match: match.points)
     best = top.mentions[0]
     ordered = list[Mention]()

@@ -42,7 +42,7 @@ from mockserver.model.vocabulary import (
 )
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
-WHOLE = "answer"  # the name of a value that is no property
+WHOLE = "answer"  # the name of a value that is not a property
 Scored = tuple[int, Mention]
 
 
@@ -129,7 +129,7 @@ def read_properties(
 
 @remember(1024)
 def _read_known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
-    """Return the same for properties that come with every request of a client, each time as new objects."""
+    """Read properties of which `written` is the JSON: the same ones come with each request, as new objects."""
     listed = enumerate(json.loads(written).items())
     return ask_for_parts(
         [
@@ -200,7 +200,7 @@ def rank_candidates(
     if not spend(len(props) * len(looked_at)):
         return ()
     heads = frozenset(word for prop in among or props for word in prop.words if len(word) > 1) - UNTOLD
-    every = (match for prop in props for match in _find_candidates(text, looked_at, prop, heads))
+    every = (match for prop in props for match in _find_candidates(text, looked_at, prop=prop, heads=heads))
     return sorted(every, key=lambda match: match.rank)
 
 
@@ -239,15 +239,15 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
         return None
     if find_singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
-        return Mention("words", " ".join(words[1:]), mention.start + len(words[0]) + 1, mention.end)
-    if all(weigh_word(word) <= _FAINT for word in map(str.lower, words[:-1])):  # my current location is none
+        return Mention("words", " ".join(words[1:]), start=mention.start + len(words[0]) + 1, end=mention.end)
+    if all(weigh_word(word) <= _FAINT for word in map(str.lower, words[:-1])):  # "my current location" names none
         return None
     announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
     if mention.kind != "words" or not announced:
         return None
     end = mention.end - len(words[-1]) - 1
     is_named = find_singular(words[-1]) == prop.words[-1]
-    return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
+    return Mention("words", " ".join(words[:-1]), start=mention.start, end=end) if is_named else None
 
 
 def orders_to_invent(text: str) -> bool:
@@ -299,7 +299,7 @@ def find_choices(text: str, prop: Property) -> Iterator[Scored]:
     for choice in prop.choices[:_MOST_CHOICES]:
         for points, (start, end) in _find_choice(text, choice) if isinstance(choice, str) and choice else ():
             denied = _DENIED.search(text[max(0, start - 20) : start])
-            yield points - (40 if denied else 0), Mention("choice", choice, start, end)
+            yield points - (40 if denied else 0), Mention("choice", choice, start=start, end=end)
 
 
 def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -367,15 +367,18 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
             lines = [*_BULLETS.finditer(text)][:_MOST_ITEMS]
             if len(lines) > 1:
                 yield Candidate(
-                    80, prop, tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines), True
+                    80,
+                    prop,
+                    mentions=tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines),
+                    is_list=True,
                 )
             any_list = prop.name == WHOLE or orders_one_list(text)
             count = find_count_of_items(text, found, () if any_list else prop.words[-1:])
             if count is not None and count.value > 1:  # "three colours" says how many there are, not which
                 scored = [pair for pair in scored if not pair[1].overlaps(count)]
-                yield from (each for each in _group_items(text, scored, prop, item) if len(each.mentions) > 1)
+                yield from (each for each in _group_items(text, scored, prop=prop, item=item) if len(each.mentions) > 1)
                 return
-    yield from _group_items(text, scored, prop, item)
+    yield from _group_items(text, scored, prop=prop, item=item)
 
 
 def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
@@ -389,7 +392,7 @@ def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Ite
 
 
 def _group_items(text: str, scored: Sequence[Scored], prop: Property, item: Property) -> Iterator[Candidate]:
-    """Mentions that stand one after the other, with the points of each group."""
+    """Yield mentions that stand one after the other, with the points of each group."""
     runs: list[list[Scored]] = []
     for points, mention in sorted(scored, key=lambda pair: (pair[1].start, -pair[0])):
         last = runs[-1][-1][1] if runs else None
@@ -415,7 +418,7 @@ def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[s
                 end = end + 1 + len(word)
                 one = find_singular(word.lower())
                 if any(_is_form(one, noun) for noun in nouns) or (not nouns and one != word.lower()):
-                    return Mention("count", mention.value, mention.start, end)
+                    return Mention("count", mention.value, start=mention.start, end=end)
     return None
 
 
@@ -520,7 +523,7 @@ def _read_within(written: str, prop: Property) -> Iterator[Json]:
             yield from convert(written, mention, prop)
 
 
-_FEW_PROPERTIES = 60  # properties that are no work
+_FEW_PROPERTIES = 60  # properties that are read in no time
 _LONGEST_CACHED = 20_000  # bytes of those that are remembered
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
@@ -627,7 +630,10 @@ def _read_announcements() -> Mapping[str, re.Pattern[str]]:
 
 
 def _find_end_after_colon(text: str, begin: int) -> int:
-    """Where a text after a colon ends: before a blank line or a sentence that requests more, else with the text."""
+    """Return where a text after a colon ends.
+
+    It ends before a blank line or a sentence that requests more, else with the whole text.
+    """
     rest = text[begin : begin + _REACH]
     following = _NEXT_REQUEST.search(rest)
     return begin + len(rest[: following.start() if following else None].partition("\n\n")[0])

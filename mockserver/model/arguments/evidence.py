@@ -85,7 +85,7 @@ def _ask_for_part(prop: Property, known: frozenset[str]) -> Property:
 def read_property(name: str, schema: Json, order: int, *, required: bool = False, owner: str = "") -> Property:
     """Read a property; alternatives of `anyOf` and `oneOf` are taken together.
 
-    `owner` is what has it: the name of a recipe is no person's.
+    `owner` is what has it: the name of a recipe is not a person's.
     """
     flat = _flatten(schema if isinstance(schema, Mapping) else {})
     types = _list_types(flat)
@@ -98,7 +98,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         schema=flat,
         types=types,
         words=words,
-        semantic_type=_find_semantic_type(flat, types, (*_list_named(owner), *words), described),
+        semantic_type=_find_semantic_type(flat, types, words=(*_list_named(owner), *words), described=described),
         role=next(filter(None, map(roles.get, words)), ""),
         choices=_list_choices(flat),
         hints=frozenset(_find_hints(described)),
@@ -274,7 +274,7 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
 
 
 def _is_calling(words: str) -> bool:
-    """Whether words sound like a profession; a name may end as one does, so that those in capitals are listed."""
+    """Return whether words sound like a profession; a name may end as one does, so those with capitals are listed."""
     return bool(_CALLING.search(words)) or not read_word_set("callings").isdisjoint(words.lower().split())
 
 
@@ -404,7 +404,10 @@ def _is_in_unit(mention: Mention, prop: Property) -> bool:
 
 
 def measures_in_words(mention: Mention, prop: Property) -> bool:
-    """Whether a number with its unit is what a text holds: 6 feet are a height; years are an age without their unit."""
+    """Return whether a number with its unit is what a text holds: 6 feet are a height.
+
+    Years without their unit are an age.
+    """
     return _measures(mention, prop) and prop.semantic_type not in _COUNTED_AS_TEXT
 
 

@@ -68,12 +68,14 @@ def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
     """Yield the values in a mention, which properties may want alone: the time of a moment, the city before a state."""
     if whole.kind == "words" and _ONE.search(text, max(0, whole.start - 3), whole.start):
-        yield Mention("one", 1, whole.start - 2, whole.start - 1)
+        yield Mention("one", 1, start=whole.start - 2, end=whole.start - 1)
     yield from whole.parts
     if whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
         yield from _read_numbers(text, whole)
     elif whole.kind == "name" and text.startswith("The ", max(0, whole.start - 4)) and _BY.match(text, whole.end):
-        yield Mention("quoted", text[whole.start - 4 : whole.end], whole.start - 4, whole.end)  # the title of a work
+        yield Mention(
+            "quoted", text[whole.start - 4 : whole.end], start=whole.start - 4, end=whole.end
+        )  # the title of a work
     elif whole.kind in _PARTS and (found := _PARTS[whole.kind].fullmatch(text, whole.start, whole.end)):
         for kind, part in found.groupdict().items():
             if part:
@@ -82,12 +84,14 @@ def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
 
 
 def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
-    """The names that an id continues, "Sony WH-1000XM5", or a number, "Room 12", and words with an abbreviation before.
+    """Return the names with what continues them: an id, "Sony WH-1000XM5", a number, "Room 12", an abbreviation before.
 
     "HR manager" is such words.
     """
     return [
-        Mention("words" if other.kind == "words" else "name", text[one.start : other.end], one.start, other.end)
+        Mention(
+            "words" if other.kind == "words" else "name", text[one.start : other.end], start=one.start, end=other.end
+        )
         for one, other in pairwise(whole)
         if one.kind == "name"
         and text[one.end : other.start] == " "
@@ -116,7 +120,7 @@ def find_quoted(text: str) -> Iterator[Mention]:
     """Yield the texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
     for found in _QUOTED.finditer(text) if not _QUOTES.isdisjoint(text) else ():
         if found["fenced"]:
-            yield Mention("code", found["fenced"].strip("\n"), found.start("fenced"), found.end())
+            yield Mention("code", found["fenced"].strip("\n"), start=found.start("fenced"), end=found.end())
         else:
             yield Mention("code" if found["code"] else "quoted", str(found[found.lastindex or 0]), *found.span())
 
@@ -127,7 +131,7 @@ def _make_scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
-    """The values that their form shows, kind by kind; those that are `sure` are read before dates and durations."""
+    """Yield the values that their form shows, kind by kind; the `sure` ones are read before dates and durations."""
     has_digit = _DIGIT.search(text) is not None
     for kind, signs, scanner in _make_scanners():
         if (kind in _SURE) != sure or not (any(map(text.__contains__, signs)) if signs else has_digit):
@@ -135,7 +139,7 @@ def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
         for found in scanner.finditer(text):
             value = found[0].rstrip(".,;:!?)]}'" if kind == "url" else " ")
             if not (kind == "expression" and re.fullmatch(r"\d+-\d+|-?\d+/\d+|[\d.-]+", value)):
-                yield Mention(kind, value, found.start(), found.start() + len(value))
+                yield Mention(kind, value, start=found.start(), end=found.start() + len(value))
 
 
 def find_fragments(text: str) -> Iterator[Mention]:
@@ -148,7 +152,7 @@ def find_fragments(text: str) -> Iterator[Mention]:
         found = decode(text, opening.start())
         at = found.end if found else opening.end()
         if found and _measure_depth(found.value) <= _DEEPEST:
-            yield Mention("json", found.value, found.start, found.end)
+            yield Mention("json", found.value, start=found.start, end=found.end)
 
 
 def _measure_depth(value: Json) -> int:
@@ -170,7 +174,7 @@ def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
                 if not (
                     isinstance(inner, str) and re.fullmatch(r"<[^<>]{1,200}>|[.… ]*", inner)
                 ):  # a gap of an example
-                    yield Mention("member", inner, place, at, key=key)
+                    yield Mention("member", inner, start=place, end=at, key=key)
             waiting.append(inner)
 
 
@@ -188,12 +192,12 @@ def find_pairs(text: str) -> Iterator[Mention]:
             begin = text.index(written, start)
             is_quoted = len(written) > 2 and _CLOSING.get(written[0]) == written[-1]
             value = written[1:-1].strip() if is_quoted else written
-            yield Mention("pair", value, begin, begin + len(written), key=found["key"])
+            yield Mention("pair", value, start=begin, end=begin + len(written), key=found["key"])
     for found in _SAID.finditer(text):
         value = _END_OF_CLAUSE.split(found["value"], maxsplit=1)[0].rstrip(" .")
         if value:
             start = found.start("value")
-            yield Mention("pair", value.strip("\"'“”«»"), start, start + len(value), key=found["key"])
+            yield Mention("pair", value.strip("\"'“”«»"), start=start, end=start + len(value), key=found["key"])
     for found in _BECOME.finditer(text):
         yield Mention("pair", found["value"], *found.span("value"), key="status")
     for found in _SIZE.finditer(text):
@@ -232,7 +236,7 @@ def _list_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     for token, following in zip(tokens, (*tokens[1:], None), strict=False):
         is_joined = not run or free[run[-1].end() : token.start()] in (" ", "  ")
         is_stop = token[0].lower() in stops and not (
-            is_joined and _is_in_name(free, token, following, run[-1][0] if run else "")
+            is_joined and _is_in_name(free, token, following=following, last=run[-1][0] if run else "")
         )
         if run and (is_stop or not is_joined):
             yield from _split_run(free, run)
@@ -253,7 +257,7 @@ def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> 
 
 
 def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
-    """The names and other phrases of a run of words, without the words before them that only ask for something."""
+    """Return the names and other phrases of a run of words, without words before them that only ask for something."""
     if UNSPACED_LETTER.match(run[0][0]):
         yield from _split_unspaced(run)
         return
@@ -300,7 +304,7 @@ def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
         follows = text[end : end + 20].split(" ")[1:2] if text[end : end + 1] == " " else []
         is_lone = is_name and len(part) == 1 and _opens(text, start) and bool(follows)
         unit = "lead" if is_lone and not _is_verb_of(follows[0]) else ""
-    return Mention("name" if is_name else "words", text[start:end], start, end, unit=unit)
+    return Mention("name" if is_name else "words", text[start:end], start=start, end=end, unit=unit)
 
 
 def _is_verb_of(word: str) -> bool:
@@ -318,7 +322,7 @@ def _split_unspaced(run: Sequence[Token]) -> Iterator[Mention]:
                 end = token.start() + found.start() + piece.end()
                 if end > start:
                     cue = "of" if token.string[end : end + 1] in ("の", "的") else ""
-                    yield Mention("name", token.string[start:end], start, end, cue=cue)
+                    yield Mention("name", token.string[start:end], start=start, end=end, cue=cue)
 
 
 def _opens(text: str, start: int) -> bool:
@@ -352,7 +356,7 @@ def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _join(text: str, last: Mention, mention: Mention) -> Mention:
-    """A mention with what the one before it says: in "in Paris and London" both have "in"; what numbers count."""
+    """Return a mention with what the one before it says: in "in Paris and London" both have "in"; or with its count."""
     if last.end > mention.start:  # a part says what the whole does
         return replace(mention, unit=last.unit) if last.unit == "counted" and last.end >= mention.end else mention
     gap = text[last.end : mention.start]
@@ -434,7 +438,7 @@ _TOKEN = compile_lazily(
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
 _LINKS = make_vocabulary("of the de la del van von der den di da du le al bin y")
-_POLITE = make_vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are no names
+_POLITE = make_vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are not names
 _ANNOUNCING = make_vocabulary("in at from for with about of on")
 _VERBS = make_vocabulary(
     "is was are were has had have does did will can would should and or got won beat took made said ran came went"

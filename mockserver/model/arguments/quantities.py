@@ -73,13 +73,13 @@ def _read_number(text: str, found: re.Match[str], number: int | float) -> Iterat
         place = after.span(1)
     end = min(end, place[0]) if unit not in ("%", "") else end
     if coin := found["coin"]:
-        yield Mention("money", number, found.end("coin"), end, unit=_COINS[coin])
+        yield Mention("money", number, start=found.end("coin"), end=end, unit=_COINS[coin])
         yield Mention("currency", _COINS[coin], *found.span("coin"))
     elif found["hash"] or found["ordinal"]:
         kind = "ordinal" if found["ordinal"] else "number"
-        yield Mention(kind, number, start, end, unit="#" if found["hash"] else "")
+        yield Mention(kind, number, start=start, end=end, unit="#" if found["hash"] else "")
     else:
-        yield from _make_unit_mentions(number, (start, end), unit, place)
+        yield from _make_unit_mentions(number, (start, end), unit=unit, place=place)
 
 
 def _find_unit(text: str, end: int) -> re.Match[str] | None:
@@ -107,7 +107,7 @@ def _make_unit_mentions(
 
 
 def _find_numbers_in_words(text: str) -> Iterator[Mention]:
-    """Numbers in words; runs of them are summed: "two hundred and five" is 205."""
+    """Yield the numbers in words; runs of them are summed: "two hundred and five" is 205."""
     run: list[re.Match[str]] = []
     for found in _WORD.finditer(text):
         word = found[0].lower()
@@ -137,7 +137,9 @@ def _sum_words(text: str, run: Sequence[re.Match[str]]) -> Iterator[Mention]:
             group = max(group, 1) * _TIMES[word]
     unit = _find_unit(text, run[-1].end())
     where = (run[0].start(), run[-1].end())
-    yield from _make_unit_mentions(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
+    yield from _make_unit_mentions(
+        total + group, where, unit=unit[1] if unit else "", place=unit.span(1) if unit else where
+    )
 
 
 def parse_number(digits: str) -> int | float:
@@ -170,17 +172,20 @@ def find_moments(text: str) -> Iterator[Mention]:
         day, minute, second, zone = found.groups()
         zone = "Z" if zone in (None, "UTC") else f"{zone[:3]}:{zone[-2:]}" if len(zone) > 3 else zone
         start, end = found.span()
-        parts = Mention("date", day, start, start + 10), Mention("time", minute + (second or ""), start + 11, end)
+        parts = (
+            Mention("date", day, start=start, end=start + 10),
+            Mention("time", minute + (second or ""), start=start + 11, end=end),
+        )
         with suppress(ValueError):
             datetime.fromisoformat(f"{day}T{minute}")
-            yield Mention("datetime", f"{day}T{minute}{second or ':00'}{zone}", start, end, parts=parts)
+            yield Mention("datetime", f"{day}T{minute}{second or ':00'}{zone}", start=start, end=end, parts=parts)
     whole = [day for at, day in enumerate(dates) if not at or not day.overlaps(dates[at - 1])]
     spoken = [*find_times(text)]
     for one, other in pairwise(sorted((*whole, *spoken), key=lambda m: m.start)):
         if one.kind != other.kind and _JOINT.fullmatch(text, one.end, other.start):  # tomorrow at 3pm
             day, time = (one.value, other.value) if one.kind == "date" else (other.value, one.value)
             seconds = "" if time.count(":") == 2 else ":00"
-            yield Mention("datetime", f"{day}T{time}{seconds}Z", one.start, other.end, parts=(one, other))
+            yield Mention("datetime", f"{day}T{time}{seconds}Z", start=one.start, end=other.end, parts=(one, other))
     yield from dates
     yield from (time for time in spoken if _AT.search(text, max(0, time.start - 6), time.start))
 

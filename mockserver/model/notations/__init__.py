@@ -27,7 +27,8 @@ from mockserver.model.shapes import find_objects, infer_shape, read_loosely
 from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import RULING, cut_excerpt
 
-MAX_PROMPT, MAX_TOOLS = 50_000, 50  # characters of a prompt; tools and places that are looked at
+MAX_PROMPT = 50_000  # characters
+MAX_TOOLS = 50  # tools and places that are looked at
 
 
 class TextAgent(Struct, frozen=True):
@@ -43,7 +44,7 @@ class AgentStep(Struct, frozen=True):
 
     name: str
     given: str
-    seen: str
+    seen: str = ""
 
 
 Answer = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]  # in words
@@ -58,7 +59,7 @@ def answer_in_notation(call: Call, seed: Seed, answer: Answer) -> DraftChoice | 
     if (agent := find_text_agent(call)) is None:
         return None
     is_json = call.options.response_format == "json_object"
-    with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
+    with suppress(Failure):  # what the prompt says of a tool's arguments is not a schema after all
         if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
             written = agent.write_calls(calls)
             return None if is_json and try_parse(written) is None else DraftChoice((Text(written),))
@@ -92,16 +93,16 @@ def _list_readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
 
 
 def read_steps(
-    call: Call, read_calls: Callable[[str], Iterable[tuple[str, str]]], pattern: re.Pattern[str] | None = None
+    call: Call, read_calls: Callable[[str], Iterable[AgentStep]], pattern: re.Pattern[str] | None = None
 ) -> tuple[str, list[AgentStep]]:
     """Return the last request, and the steps for it: calls in the assistant's texts, and what followed each text.
 
-    `read_calls` returns the names and the inputs of the calls in a text. `pattern` is what is said of a request
+    `read_calls` finds the calls in a text, before anything was seen. `pattern` finds what is said of a request
     besides: its group `said`, or else nothing of it, is the request.
     """
     request = ""
     steps = list[AgentStep]()
-    pending = list[tuple[str, str]]()
+    pending = list[AgentStep]()
     for message in call.messages:
         if message.role in RULING:
             continue
@@ -109,7 +110,7 @@ def read_steps(
             pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
-            steps += [AgentStep(name, given, message.text) for name, given in pending]
+            steps += [replace(step, seen=message.text) for step in pending]
         else:
             request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
             steps = []

@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.lazy import compile_lazily
-from mockserver.model.notations import MAX_TOOLS, TextAgent, make_agent_call, read_steps, read_tools, write_keywords
+from mockserver.model.notations import (
+    MAX_TOOLS,
+    AgentStep,
+    TextAgent,
+    make_agent_call,
+    read_steps,
+    read_tools,
+    write_keywords,
+)
 from mockserver.model.tool_uses import find_ending_tools
 
 
@@ -45,16 +53,17 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     functions = [found[1] for found in _FUNCTION.finditer(prompt)]
     tools = [tool for tool in read_tools(prompt, functions) if tool.name != block.end]
 
-    def read_calls(text: str) -> Iterator[tuple[str, str]]:
+    def read_calls(text: str) -> Iterator[AgentStep]:
         """Yield the functions that a block calls; something that has a result, if it calls none of the tools."""
         if block.opening in text and f"{block.end}(" not in text:
             counts = {tool.name: min(text.count(f"{tool.name}("), MAX_TOOLS) for tool in tools}
-            yield from [(name, "{}") for name, count in counts.items() for _ in range(count)] or [("result", "{}")]
+            names = [name for name, count in counts.items() for _ in range(count)]
+            yield from (AgentStep(name, "{}") for name in names or ["result"])
 
     messages = [each for each in call.messages if each.role != "user" or not _GOING_ON.fullmatch(each.text)]
     request, steps = read_steps(replace(call, messages=tuple(messages)), read_calls, _HEADED)
     steps = [replace(step, seen=_NOISE.sub("", step.seen).strip()) for step in steps]
-    return TextAgent(make_agent_call(call, request, tools, steps), block.write_calls, block.write_answer)
+    return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), block.write_calls, block.write_answer)
 
 
 def _read_block(prompt: str, end: str) -> Block | None:
@@ -62,7 +71,9 @@ def _read_block(prompt: str, end: str) -> Block | None:
     for called in reversed([*re.finditer(rf"(?m)^[ \t]*(?:return )?{re.escape(end)}\(", prompt)][-MAX_TOOLS:]):
         openings = [*_OPENING.finditer(prompt, max(0, called.start() - 2000), called.start())]
         if openings and (closing := _CLOSING.search(prompt, called.end())):
-            return Block("Thought:" in prompt[: openings[-1].start()][-800:], openings[-1][1], closing[1], end)
+            return Block(
+                "Thought:" in prompt[: openings[-1].start()][-800:], openings[-1][1], closing=closing[1], end=end
+            )
     return None
 
 

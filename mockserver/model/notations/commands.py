@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Tool, ToolCall, ToolChoice
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import compile_lazily
 from mockserver.model.form import cut_manual
-from mockserver.model.notations import TextAgent, make_agent_call, read_steps
+from mockserver.model.notations import AgentStep, TextAgent, make_agent_call, read_steps
 from mockserver.model.tool_uses import FINISHING
 
 
@@ -29,9 +29,9 @@ class Commands(Struct, frozen=True):
     def _write(self, thought: str, command: str) -> str:
         return f"THOUGHT: {thought}\n\n{self.opening}\n{command}\n```"
 
-    def read_calls(self, text: str) -> Iterator[tuple[str, str]]:
+    def read_calls(self, text: str) -> Iterator[AgentStep]:
         blocks = re.findall(rf"(?s){re.escape(self.opening)}\n(.{{1,4000}}?)\n```", text)
-        yield from ((_TOOL.name, command) for command in blocks)
+        yield from (AgentStep(_TOOL.name, command) for command in blocks)
 
 
 def read(call: Call, prompt: str) -> TextAgent | None:
@@ -41,7 +41,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
         return None
     commands = Commands(shown[1], last[1])
     request, steps = read_steps(call, commands.read_calls)
-    asked = make_agent_call(call, cut_manual(request), (_TOOL,), steps)
+    asked = make_agent_call(call, cut_manual(request), tools=(_TOOL,), steps=steps)
     if not steps:
         asked = replace(asked, tool_choice=ToolChoice("required"))
     return TextAgent(asked, commands.write_calls, commands.write_answer)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import compile_lazily
-from mockserver.model.notations import MAX_TOOLS, TextAgent, make_agent_call, read_steps
+from mockserver.model.notations import MAX_TOOLS, AgentStep, TextAgent, make_agent_call, read_steps
 from mockserver.model.tool_uses import find_ending_tools
 
 
@@ -31,9 +31,10 @@ class Elements(Struct, frozen=True):
         named = next(iter(self.ending.parameters["properties"]), "result")
         return self.write_calls((ToolCall("", self.ending.name, compact({named: answer})),))
 
-    def read_calls(self, text: str) -> Iterator[tuple[str, str]]:
+    def read_calls(self, text: str) -> Iterator[AgentStep]:
         made = [tool.name for tool in self.tools if f"<{tool.name}>" in text][:1]
-        return ((name, compact({key: value.strip() for key, value in _INNER.findall(text)})) for name in made)
+        given = compact({key: value.strip() for key, value in _INNER.findall(text)})
+        return (AgentStep(name, given) for name in made)
 
 
 def read(call: Call, prompt: str) -> TextAgent | None:
@@ -47,7 +48,9 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     work = [tool for tool in tools if tool != ending]
     elements = Elements(work, ending)
     request, steps = read_steps(call, elements.read_calls, _TASK)
-    return TextAgent(make_agent_call(call, request, work, steps), elements.write_calls, elements.write_answer)
+    return TextAgent(
+        make_agent_call(call, request, tools=work, steps=steps), elements.write_calls, elements.write_answer
+    )
 
 
 def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:

@@ -11,7 +11,14 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import compile_lazily
-from mockserver.model.notations import TextAgent, make_agent_call, read_json_tools, read_steps, write_keywords
+from mockserver.model.notations import (
+    AgentStep,
+    TextAgent,
+    make_agent_call,
+    read_json_tools,
+    read_steps,
+    write_keywords,
+)
 from mockserver.model.shapes import find_objects, read_loosely
 
 
@@ -27,11 +34,11 @@ class ObjectForm(Struct, frozen=True):
         objects = [compact({self.name: each.name, self.arguments: try_parse(each.arguments)}) for each in calls]
         return "\n".join(f"{self.opening}{each}{self.closing}" for each in (objects if self.opening else objects[:1]))
 
-    def read_calls(self, text: str) -> Iterator[tuple[str, str]]:
+    def read_calls(self, text: str) -> Iterator[AgentStep]:
         for found in find_objects(text):
             value = found.value
             if isinstance(value, Mapping) and isinstance(value.get(self.name), str) and self.arguments in value:
-                yield value[self.name], compact(value[self.arguments])
+                yield AgentStep(value[self.name], compact(value[self.arguments]))
 
 
 class ListForm(Struct, frozen=True):
@@ -42,9 +49,9 @@ class ListForm(Struct, frozen=True):
     def write_calls(self, calls: Sequence[ToolCall]) -> str:
         return f"[{', '.join(f'{each.name}({write_keywords(each.arguments)})' for each in calls)}]"
 
-    def read_calls(self, text: str) -> Iterator[tuple[str, str]]:
+    def read_calls(self, text: str) -> Iterator[AgentStep]:
         is_list = text.lstrip().startswith("[")
-        return ((tool.name, "{}") for tool in self.tools if is_list and f"{tool.name}(" in text)
+        return (AgentStep(tool.name, "{}") for tool in self.tools if is_list and f"{tool.name}(" in text)
 
 
 def read(call: Call, prompt: str) -> TextAgent | None:
@@ -57,7 +64,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
         return None
     form = form or ListForm(tools)
     request, steps = read_steps(call, form.read_calls)
-    return TextAgent(make_agent_call(call, request, tools, steps), form.write_calls, lambda answer: answer)
+    return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), form.write_calls, lambda answer: answer)
 
 
 def _find_form(prompt: str) -> ObjectForm | ListForm | None:

@@ -42,7 +42,7 @@ class Labels(Struct, frozen=True):
         return f"Action:\n```json\n{compact({'action': name, 'action_input': value})}\n```"
 
     def read_parts(self, text: str) -> Iterator[tuple[str, str]]:
-        """What a text says behind labels: `asked`, the `name` of a tool, its `input`, what was `seen`, or else."""
+        """Return what a text says behind labels: `asked`, the `name` of a tool, its `input`, `seen`, or else."""
         kinds = {self.action: "name", self.given: "input", self.observed: "seen", self.final: "", "Thought": ""}
         names = "|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))
         _, *pieces = re.split(rf"(?m)^[ \t*>]*({_QUESTIONS}|{names})\**\s*:\**", text)
@@ -82,7 +82,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
             given = text
         elif kind == "seen" and any(tool.name == name for tool in tools):
             steps.append(AgentStep(name, given, text))
-    return TextAgent(make_agent_call(call, request, tools, steps), labels.write_calls, labels.write_answer)
+    return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), labels.write_calls, labels.write_answer)
 
 
 def _list_texts(call: Call, labels: Labels) -> Iterator[str]:

@@ -50,7 +50,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     text = text[max(text.rfind("Question:"), 0) :].removeprefix("Question:")
     steps = [AgentStep(*made.groups()) for made in islice(step.finditer(text), MAX_TOOLS) if made[3]]
     request = step.split(text, maxsplit=1)[0]
-    return TextAgent(make_agent_call(call, request, tools, steps), names.write_calls, names.write_answer)
+    return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), names.write_calls, names.write_answer)
 
 
 _SHOWN = compile_lazily(

@@ -57,7 +57,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
         values |= _choose_step(inner, asked, seed)
     schema = call.options.schema or own
     try:
-        filled = generate_instance(schema, seed.branch("schema"), find_mentions(cut_excerpt(task)).stating(values))
+        filled = generate_instance(schema, seed.branch("schema"), find_mentions(cut_excerpt(task)).add_stated(values))
     except Failure:
         if call.options.schema:
             raise
@@ -71,7 +71,10 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
 
 
 def _choose_step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
-    """The next tool and its arguments: after an observation only what is still to be done, then the tool that ends."""
+    """Return the next tool and its arguments.
+
+    After an observation it is only what is still to be done, then the tool that ends.
+    """
     ends = next((tool for tool in call.tools if split_name(tool.name)[-1:] == ("finish",)), call.tools[-1])
     mode = "auto" if len(call.messages) > 1 else "required"
     work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
@@ -83,7 +86,7 @@ def _choose_step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, 
 
 
 def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
-    """Thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
+    """Return thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
     about = find_topic(call)
     rng = seed.stream("fields")
     asked = Request(about.text, "", about)
@@ -93,9 +96,9 @@ def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json
         if name == fields[-1] and (results := describe_results(call)):
             values[name] = results
         elif {*split_name(name)} & _THOUGHTS:
-            values[name] = next(speaker.thoughts())
+            values[name] = next(speaker.write_thoughts())
         elif {*split_name(name)} & _ANSWERS:
-            values[name] = obey(asked, rng) or find_passage(call, about) or next(speaker.sentences())[0]
+            values[name] = obey(asked, rng) or find_passage(call, about) or next(speaker.write_sentences())[0]
     return values
 
 

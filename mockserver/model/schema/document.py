@@ -63,7 +63,7 @@ class SchemaDocument:
         found = self._targets.get(id(schema))
         if found is None:
             stated = ((keyword, schema.get(keyword)) for keyword in REFERENCES)
-            found = tuple(self._target(schema, name, keyword) for keyword, name in stated if isinstance(name, str))
+            found = tuple(self._find_target(schema, name, keyword) for keyword, name in stated if isinstance(name, str))
             if id(schema) in self.pointers:
                 self._targets[id(schema)] = found
         return found
@@ -88,7 +88,7 @@ class SchemaDocument:
             return None
         return write_canonical(self.root)
 
-    def _target(self, schema: Schema, reference: str, keyword: str) -> Json:
+    def _find_target(self, schema: Schema, reference: str, keyword: str) -> Json:
         found = self._find(schema, reference, keyword)
         anchor = found.get("$dynamicAnchor") if isinstance(found, Mapping) else None
         if keyword == "$dynamicRef" and isinstance(anchor, str):
@@ -119,7 +119,7 @@ class SchemaDocument:
             if depth > _MAX_DEPTH:
                 raise UnsatisfiableError(f"it is nested more than {_MAX_DEPTH} levels deep", _shorten(pointer))
             self.values += 1 + len(here) if isinstance(here, Mapping | list) else 1
-            _check_count(self.values, _MAX_VALUES, "values", pointer)
+            _check_count(self.values, _MAX_VALUES, what="values", pointer=pointer)
             if isinstance(here, Mapping):
                 base = self._read_part(here, pointer, base)
                 below: Any = reversed([*here.items()])
@@ -149,9 +149,14 @@ class SchemaDocument:
         fresh = {pattern for pattern in stated if isinstance(pattern, str)} - self._patterns
         self._patterns |= fresh  # each is compiled once
         self.pattern_work += sum(map(estimate_pattern_work, fresh))
-        _check_count(len(self.schemas), _MAX_PARTS, "parts", pointer)
-        _check_count(self.references, _MAX_REFERENCES, "references", pointer)
-        _check_count(len(required) if isinstance(required, list) else 0, MAX_PROPERTIES, "required properties", pointer)
+        _check_count(len(self.schemas), _MAX_PARTS, what="parts", pointer=pointer)
+        _check_count(self.references, _MAX_REFERENCES, what="references", pointer=pointer)
+        _check_count(
+            len(required) if isinstance(required, list) else 0,
+            MAX_PROPERTIES,
+            what="required properties",
+            pointer=pointer,
+        )
         if self.pattern_work > MAX_PATTERN_WORK:
             raise UnsatisfiableError(
                 "its patterns repeat too much to be compiled; give them lower counts", _shorten(pointer)
@@ -230,7 +235,7 @@ class MinDepths:
             steps -= document.values
             changed = False
             for schema in reversed(document.schemas):  # what a schema contains comes after it, definitions mostly too
-                depth = self._depth(schema)
+                depth = self._measure_schema(schema)
                 if depth < self._known[id(schema)]:
                     self._known[id(schema)] = depth
                     changed = document.references > 0
@@ -238,12 +243,15 @@ class MinDepths:
             self._known = {key: 0 if depth == inf else depth for key, depth in self._known.items()}
 
     def find(self, schema: Json) -> float:
-        """0 for a plain value, 1 for an object or array of such; infinite if no instance ever ends."""
+        """Return how deep the values of a schema must be nested: 0 for a plain value, 1 for an object or array of such.
+
+        It is infinite if no instance ever ends.
+        """
         if not isinstance(schema, Mapping):
             return inf if schema is False else 0
-        return self._known.get(id(schema), 1)  # a meta-schema is no part
+        return self._known.get(id(schema), 1)  # a meta-schema is not a part of it
 
-    def _depth(self, schema: Schema) -> float:
+    def _measure_schema(self, schema: Schema) -> float:
         if "const" in schema or "enum" in schema:
             return 0
         try:
@@ -362,6 +370,7 @@ _HERE = "mockserver:schema"
 
 
 def measure_depth_and_size(value: Json) -> tuple[int, int]:
+    """Return how many levels a value has, and of how many values it consists."""
     within = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     extents = list(map(measure_depth_and_size, within))
     return 1 + max((depth for depth, _ in extents), default=0), 1 + sum(size for _, size in extents)
@@ -386,7 +395,7 @@ class ValidationCost:
             if level > _MAX_LEVEL:
                 return inf
             self._known[key] = inf  # what leads to itself on the same value
-            self._known[key] = 1 + sum(self._within(schema, depth, level + 1))
+            self._known[key] = 1 + sum(self._list_costs_within(schema, depth, level + 1))
         return self._known[key]
 
     def check_compiling(self) -> None:
@@ -395,11 +404,11 @@ class ValidationCost:
             raise UnsatisfiableError("it has too many alternatives for its unevaluated properties or items", "#")
 
     def estimate_compiling(self) -> float:
-        """What finding unevaluated properties and items costs the compiler: it writes out all that references reach."""
+        """Estimate what unevaluated properties and items cost the compiler: it writes out all that references reach."""
         unevaluated = (schema for schema in self.document.schemas if not _UNEVALUATED.isdisjoint(schema))
         return sum(self.estimate(schema, 1) for schema in unevaluated)
 
-    def _within(self, schema: Schema, depth: int, level: int) -> Iterator[float]:
+    def _list_costs_within(self, schema: Schema, depth: int, level: int) -> Iterator[float]:
         for name, inner in schema.items():
             below = depth - (name in _APPLIED_BELOW)
             if name in REFERENCES:

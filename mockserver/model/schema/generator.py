@@ -46,7 +46,9 @@ class Location(Struct, frozen=True):
     def descend(self, step: str, name: str = "") -> "Location":
         """Return the place of a property, or of an item, which has no name."""
         hints, owner = ((name,), self.name) if name else (self.hints, self.owner)
-        return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections, owner)
+        return Location(
+            f"{self.pointer}/{escape(step)}", hints, depth=self.depth + 1, rejections=self.rejections, owner=owner
+        )
 
     @property
     def name(self) -> str:
@@ -54,20 +56,26 @@ class Location(Struct, frozen=True):
         return self.hints[0] if self.hints and (self.depth or self.hints[0].isalpha()) else ""
 
     def extend(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
-        """Return the same after more rejections, and with more hints."""
+        """Return the location after more rejections, and with more hints."""
         if not rejections and not hints:
             return self
-        return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections, self.owner)
+        return Location(
+            self.pointer,
+            (*self.hints, *hints),
+            depth=self.depth,
+            rejections=self.rejections + rejections,
+            owner=self.owner,
+        )
 
 
-class Taken(Struct, frozen=True):
+class TakenValues(Struct, frozen=True):
     """The values of an object that come from the prompt, and the names that were looked up there."""
 
     values: Mapping[str, Json] = {}
     looked_up: frozenset[str] = frozenset()
 
 
-_NOTHING_TAKEN = Taken()
+_NOTHING_TAKEN = TakenValues()
 
 
 class Attempt:
@@ -114,7 +122,7 @@ class Attempt:
         return next((value for value in values.values() if self.fits(root, value)), None)
 
     def spend(self, steps: int) -> None:
-        """Raises WorkLimitError."""
+        """Take steps off the work that is left. Raises WorkLimitError if there is none."""
         self.work_left -= steps
         if self.work_left < 0:
             raise WorkLimitError
@@ -129,7 +137,7 @@ class Attempt:
 
     def draw_fraction(self, location: Location, label: str) -> float:
         """Draw a number from 0 to 1; cheaper than a stream."""
-        return self.seed.fraction(label, location.pointer, str(location.rejections))
+        return self.seed.draw_fraction(label, location.pointer, str(location.rejections))
 
     def is_rejected(self, location: Location, name: str) -> bool:
         """Return whether the validator rejected an earlier value of this property."""
@@ -153,7 +161,7 @@ class Attempt:
         if location.depth > _MAX_DEPTH:
             raise UnsatisfiableError(f"it leads more than {_MAX_DEPTH} levels deep", shape.pointer)
         location = location.extend(self.rejections.get(location.pointer, 0), shape.hints)
-        for value in self._default_and_examples(shape, location):
+        for value in self._list_default_and_examples(shape, location):
             if self.fits(shape, value):
                 return value
         taken = _NOTHING_TAKEN
@@ -162,9 +170,9 @@ class Attempt:
                 taken = self.take_values(shape, location, taken)
                 if taken.values:
                     return self._make_first_possible(shape, location, taken)
-        return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
+        return self._make_first_possible(shape, location, TakenValues(looked_up=taken.looked_up))
 
-    def _default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
+    def _list_default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
         """Return the default and examples of the schema, unless they were rejected or the prompt says more."""
         if not (shape.defaults or shape.examples) or location.rejections or self.minimal:
             return ()
@@ -176,10 +184,10 @@ class Attempt:
 
     # Alternatives
 
-    def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
+    def _make_first_possible(self, shape: Shape, location: Location, taken: TakenValues) -> Json:
         choices = shape.choices
         first: UnsatisfiableError | None = None
-        combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
+        combinations = self.combine(shape, choices, location=location, taken=taken) if choices else iter([shape])
         for combination in islice(combinations, _MAX_TRIED_COMBINATIONS):
             try:
                 with _Undoing(self):
@@ -190,7 +198,7 @@ class Attempt:
         raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
 
     def combine(
-        self, shape: Shape, choices: Sequence[Alternatives], location: Location, taken: Taken
+        self, shape: Shape, choices: Sequence[Alternatives], location: Location, taken: TakenValues
     ) -> Iterator[Shape]:
         """Add one option of each choice, in every way that agrees with what the prompt says."""
         left: list[tuple[Shape, Option, Sequence[Alternatives]]] = [(shape, (), choices)]
@@ -239,19 +247,19 @@ class Attempt:
 
     # One value
 
-    def _make_value(self, shape: Shape, location: Location, taken: Taken) -> Json:
+    def _make_value(self, shape: Shape, location: Location, taken: TakenValues) -> Json:
         if shape.listed is not None:
             return self._pick_listed(shape, shape.listed, location)
         failed: UnsatisfiableError | None = None
         for kind in self._order_types(shape, location):
             try:
-                return self._make_of_type(kind, shape, location, taken)
+                return self._make_of_type(kind, shape, location=location, taken=taken)
             except UnsatisfiableError as error:
                 failed = failed or error
         raise failed or UnsatisfiableError("no type is left that is allowed", "type")
 
     def _pick_listed(self, shape: Shape, values: Sequence[Json], location: Location) -> Json:
-        start = location.rejections + int(self.seed.fraction("one of", location.pointer, "0") * len(values))
+        start = location.rejections + int(self.seed.draw_fraction("one of", location.pointer, "0") * len(values))
         for at in range(min(len(values), _MAX_LISTED)):
             value = values[(start + at) % len(values)]
             if shape.only_lists or len(values) == 1 or self.fits(shape, value):
@@ -268,10 +276,12 @@ class Attempt:
         ordered = sorted(types, key=lambda kind: is_stated and (kind == "null") == self.is_generous(location))
         return _rotate(ordered, location.rejections // 2)  # try each type twice
 
-    def _make_of_type(self, kind: str, shape: Shape, location: Location, taken: Taken) -> Json:
+    def _make_of_type(self, kind: str, shape: Shape, location: Location, taken: TakenValues) -> Json:
         match kind:
             case "object":
-                return _ObjectMaker(self, shape, location, self.take_values(shape, location, taken)).make()
+                return _ObjectMaker(
+                    self, shape, location=location, taken=self.take_values(shape, location, taken)
+                ).make()
             case "array":
                 return _ArrayMaker(self, shape, location).make()
             case "string":
@@ -281,7 +291,9 @@ class Attempt:
                 numbers = shape.integers if kind == "integer" else shape.numbers
                 return numbers.draw(natural, self.stream(location, "number"), rejections=location.rejections)
             case "boolean":
-                return (self.seed.fraction("boolean", location.pointer, "0") < 0.5) is (location.rejections % 2 == 0)
+                return (self.seed.draw_fraction("boolean", location.pointer, "0") < 0.5) is (
+                    location.rejections % 2 == 0
+                )
         return None
 
     def _make_text(self, shape: Shape, location: Location) -> str:
@@ -298,7 +310,7 @@ class Attempt:
 
     # What the prompt says
 
-    def take_values(self, shape: Shape, location: Location, taken: Taken) -> Taken:
+    def take_values(self, shape: Shape, location: Location, taken: TakenValues) -> TakenValues:
         """Add what the prompt says of an object's properties that were not looked up before."""
         if not self.has_prompt or location.rejections or "object" not in shape.types:
             return taken
@@ -318,7 +330,7 @@ class Attempt:
             found, left = self.said.assign(views, fits, required=needed, owner=location.name)
         self.said = left
         values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
-        return Taken({**taken.values, **values}, taken.looked_up.union(views))
+        return TakenValues({**taken.values, **values}, taken.looked_up.union(views))
 
     def measure_evidence(self, shape: Shape | None) -> float:
         """Return how many of a shape's properties the prompt mentions: 0 for none, 1 for all."""
@@ -338,7 +350,7 @@ class Attempt:
         return self._evidence[key][1]
 
     def measure_evidence_within(self, shape: Shape | None) -> float:
-        """Return the same, also of objects in a list."""
+        """Return how much the prompt says of an object's properties, or of those of the objects in a list."""
         is_list = shape is not None and shape.has_items and not shape.names
         return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
@@ -368,7 +380,7 @@ class _Undoing:
 
 
 class _ObjectMaker:
-    def __init__(self, attempt: Attempt, shape: Shape, location: Location, taken: Taken) -> None:
+    def __init__(self, attempt: Attempt, shape: Shape, location: Location, taken: TakenValues) -> None:
         self.attempt = attempt
         self.shape = shape
         self.location = location
@@ -472,13 +484,15 @@ class _ObjectMaker:
                 yield str(further)
 
     def _make_name(self, at: int, misses: int) -> str | None:
-        """Make the name of this number after so many in a row that could not be used."""
+        """Make the name number `at`, after `misses` names in a row that could not be used."""
         rng = self.attempt.stream(self.location, f"name {at}")
         shape = self.shape.name_shape
         patterns = self.shape.name_patterns
         if shape and at % 2 == 0:
             rejections = misses // 2  # the other half were names of another kind
-            location = Location(f"{self.location.pointer}/~name {at}", (), self.location.depth, rejections)
+            location = Location(
+                f"{self.location.pointer}/~name {at}", (), depth=self.location.depth, rejections=rejections
+            )
             try:
                 return str(self.attempt.make(shape, location))
             except UnsatisfiableError:
@@ -515,7 +529,7 @@ class _ArrayMaker:
         contained = self.shape.list_contained(_MAX_ITEMS)
         length = self._choose_length(wish.count or len(wish.items), len(contained))
         if len(contained) > length:
-            raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
+            raise UnsatisfiableError(f"more items are needed than the {self.most:,} that are allowed", "contains")
         containing = self._place_contained(contained, length)
         items: list[Json] = []
         for at in range(length):
@@ -570,7 +584,7 @@ class _ArrayMaker:
         items = self._split_prompt()
         invents = count > max(1, len(items)) or (not items and self.attempt.said.orders_to_invent)
         if invents and self.further and self.further.names:
-            self.attempt.said = self.attempt.said.without_phrases()
+            self.attempt.said = self.attempt.said.drop_phrases()
             return _Wish(count or _INVENTED)
         return _Wish(count, items)
 

@@ -45,7 +45,7 @@ def find_lower_limit(parts: Sequence[Part], keyword: str) -> int:
 
 
 def find_upper_limit(parts: Sequence[Part], keyword: str) -> int | None:
-    """Return the strictest maximum of a keyword for sizes; None if there is none."""
+    """Return the strictest maximum of a keyword for sizes; None if no schema states one."""
     return min((int(part[keyword]) for part in parts if keyword in part), default=None)
 
 
@@ -81,7 +81,8 @@ class Numbers:
         more = (highest - lowest) * 10 * rejections
         low, high = _count_steps((lowest if self._first == -inf else lowest - more, highest + more), self._step)
         if self._first > high:
-            low, high = int(self._first), int(self._first) + high - low
+            high = int(self._first) + high - low
+            low = int(self._first)
         elif self._last < low:
             low = int(self._last) - high + low
             high = int(self._last)
@@ -172,7 +173,7 @@ class Texts:
                     return text
                 rejected += len(text)
         keyword, value = ("pattern", self._patterns[0]) if self._patterns else ("format", self._formats[0])
-        why = f"no text was found for the {keyword} {value[:80]!r} and what else is asked of it"
+        why = f"no text was found that has the {keyword} {value[:80]!r} and meets the other keywords"
         raise UnsatisfiableError(why, keyword)
 
     def _draw_candidates(self, attempt: int, hints: tuple[str, ...], rng: Random, *, filling: int) -> Iterator[str]:
@@ -215,7 +216,7 @@ class Texts:
         text = draw(rng)
         yield text
         if draw in _ELASTIC and not self._shortest <= len(text) <= self._longest:
-            yield from _ELASTIC[draw].fit(text, self._shortest, self._longest, rng)
+            yield from _ELASTIC[draw].fit(text, self._shortest, longest=self._longest, rng=rng)
 
     def _encode(self, text: str) -> str:
         if self._content.get("contentMediaType") == "application/json":
@@ -355,7 +356,7 @@ def draw_known_text(name: str, rng: Random) -> str | None:
 
 @cache
 def read_texts_by_name() -> Mapping[str, Draw]:
-    """Functions that draw a text, by the last words of the name of a property."""
+    """Return functions that draw a text, by the last words of a property's name."""
     known = read_word_lists("properties")
     draws = [(names, choose_from(*values)) for names, values in known["one_of"].items()]
     draws += [(names, _DRAWS_BY_NAME[name]) for name, names in known["same_as"].items()]

@@ -94,7 +94,7 @@ class Shape:
 
     @lazy_property
     def likely_types(self) -> tuple[str, ...]:
-        """The same, but those first that other keywords imply if no part names any."""
+        """The allowed types; if no part names any, those that other keywords imply come first."""
         if any("type" in part for part in self.parts):
             return self.types
         keywords = {keyword for part in self.parts for keyword in part}
@@ -192,7 +192,7 @@ class Shape:
         return find_lower_limit(self.parts, keyword)
 
     def find_upper_limit(self, keyword: str) -> int | None:
-        """Return the strictest maximum of a keyword for sizes; None if there is none."""
+        """Return the strictest maximum of a keyword for sizes; None if no schema states one."""
         return find_upper_limit(self.parts, keyword)
 
     # Properties
@@ -242,13 +242,13 @@ class Shape:
     def find_property(self, name: str) -> "Shape | None":
         """Return the shape of the property of this name; None if nothing is allowed there."""
         if name not in self._properties:
-            found = self._compiled.find_shape(self._property_schemas(name))
+            found = self._compiled.find_shape(self._list_property_schemas(name))
             if name not in self.names:
                 return found  # names without end are made up for maps
             self._properties[name] = found
         return self._properties[name]
 
-    def _property_schemas(self, name: str) -> Sequence[Json]:
+    def _list_property_schemas(self, name: str) -> Sequence[Json]:
         found: list[Json] = []
         evaluated = False
         for part in self.parts:
@@ -284,10 +284,10 @@ class Shape:
         """Return the shape of the item at this index; None if nothing is allowed there."""
         at = min(at, self.fixed_items)  # all further ones are alike
         if at not in self._items:
-            self._items[at] = self._compiled.find_shape(self._item_schemas(at))
+            self._items[at] = self._compiled.find_shape(self._list_item_schemas(at))
         return self._items[at]
 
-    def _item_schemas(self, at: int) -> Sequence[Json]:
+    def _list_item_schemas(self, at: int) -> Sequence[Json]:
         found: list[Json] = []
         for part in self.parts:
             items = part.get("items")
@@ -305,7 +305,7 @@ class Shape:
         return max((len(_list_first_items(part)) for part in self.parts), default=0)
 
     def list_contained(self, most: int) -> Sequence[Json]:
-        """Return the schemas of `contains`, each as often as an item must meet it, and not many more than so many."""
+        """Return the schemas of `contains`, each as often as an item must meet it; not many more than `most`."""
         return [
             part["contains"]
             for part in self.parts
@@ -326,7 +326,7 @@ class Shape:
 
     @lazy_property
     def choices(self) -> tuple[Alternatives, ...]:
-        return tuple(self._choices(self.parts))
+        return tuple(self._list_choices(self.parts))
 
     def widen(self, option: Option) -> "Shape | None":
         """Add the schemas of an option; None if nothing is allowed then."""
@@ -344,21 +344,21 @@ class Shape:
 
     def find_new_choices(self, narrow: "Shape") -> tuple[Alternatives, ...]:
         """Return the choices that it has and the narrower one, which it was widened from, had not."""
-        return tuple(self._choices(self.parts[len(narrow.parts) :]))
+        return tuple(self._list_choices(self.parts[len(narrow.parts) :]))
 
-    def _choices(self, parts: Parts) -> Iterator[Alternatives]:
+    def _list_choices(self, parts: Parts) -> Iterator[Alternatives]:
         for part in parts:
             for keyword in ("anyOf", "oneOf"):
                 if keyword in part:
-                    yield self._choice(part, keyword, ((option,) for option in part[keyword]))
+                    yield self._make_choice(part, keyword, ((option,) for option in part[keyword]))
             if "if" in part and ("then" in part or "else" in part):
-                yield self._choice(part, "if", ((part["if"], part.get("then", True)), (part.get("else", True),)))
+                yield self._make_choice(part, "if", ((part["if"], part.get("then", True)), (part.get("else", True),)))
             for keyword in ("dependentSchemas", "dependencies"):
                 for schema in part.get(keyword, {}).values():
                     if not isinstance(schema, list):
-                        yield self._choice(part, keyword, ((schema,), ()))
+                        yield self._make_choice(part, keyword, ((schema,), ()))
 
-    def _choice(self, part: Part, keyword: str, options: Iterable[Option]) -> Alternatives:
+    def _make_choice(self, part: Part, keyword: str, options: Iterable[Option]) -> Alternatives:
         return Alternatives(keyword, f"{self._compiled.document.find_pointer(part)}/{keyword}", tuple(options))
 
     # What is looked up in a prompt
@@ -372,9 +372,9 @@ class Shape:
     @lazy_property
     def view(self) -> Json:
         """The whole as one schema: of its properties, only the names."""
-        return self._view(levels=2)
+        return self._make_view(levels=2)
 
-    def _view(self, levels: int) -> Json:
+    def _make_view(self, levels: int) -> Json:
         whole = {key: part[key] for part in reversed(self.parts) for key in _READ_IN_VIEWS if key in part}
         if "properties" in whole:
             whole["properties"] = dict.fromkeys(islice(whole["properties"], _MAX_VIEWS), True)
@@ -383,10 +383,10 @@ class Shape:
         for choice in self.choices:
             if choice.keyword in ("anyOf", "oneOf"):
                 inner = map(self._compiled.find_shape, islice(choice.options, _MAX_VIEWED_OPTIONS))
-                whole[choice.keyword] = [False if shape is None else shape._view(levels - 1) for shape in inner]
+                whole[choice.keyword] = [False if shape is None else shape._make_view(levels - 1) for shape in inner]
         if self.has_items:
             item = self.find_item(self.fixed_items)
-            whole["items"] = False if item is None else item._view(levels - 1)
+            whole["items"] = False if item is None else item._make_view(levels - 1)
         return whole
 
     @lazy_property
@@ -412,7 +412,7 @@ class CompiledSchema:
 
     @lazy_property
     def resolved(self) -> "CompiledSchema | None":
-        """The same schema without `not`, `oneOf` and `if`, and without hints; None if that takes too much."""
+        """The schema without `not`, `oneOf` and `if`, and without hints; None if that takes too much."""
         written = self.document.resolve_exclusions()
         return None if written is None else CompiledSchema(SchemaDocument(written))
 
@@ -468,7 +468,7 @@ def compile_schema(schema: Json) -> CompiledSchema:
 
 
 def _weigh(cached: Mapping[bytes, CompiledSchema]) -> int:
-    """Bytes of the schemas; patterns and shapes count by the memory that they take."""
+    """Return the bytes of the schemas; patterns and shapes count by the memory that they take."""
     return sum(len(key) + 8 * compiled.document.pattern_work + 100 * compiled.size for key, compiled in cached.items())
 
 

@@ -274,7 +274,7 @@ def _compile_one_of(branches: list[BranchSpec], context: CompileContext) -> Comp
     labels = ("one_of", context.rule, context.label)
 
     def make(scope: RenderContext) -> RuleAnswer:
-        drawn = scope.seed.fraction(*labels, scope.call.opening_fingerprint) * total
+        drawn = scope.seed.draw_fraction(*labels, scope.call.opening_fingerprint) * total
         return makers[bisect_right(bounds, drawn)](scope)
 
     return Compiled(make)

@@ -143,7 +143,7 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     if then.retry_after is not None and table.retry_after is not None:
         context.at("retry_after").refuse_key('"retry_after" is also in "error"; keep only one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
-    failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
+    failure = failure.replace(retry_after=retry_after, headers=(*failure.headers, *headers))
     message = None if table.message is None else here.at("message").compile_text(table.message)
     compiled = _renew_for_each_call(failure, message)
     if table.data is not None:
@@ -160,7 +160,7 @@ def _add_details(failure: Compiled[Failure], details: Compiled[dict[str, Json]])
 
     def make(scope: RenderContext) -> Failure:
         plain = failure.make(scope)
-        return plain.changed(details={**plain.details, **details.make(scope)})
+        return plain.replace(details={**plain.details, **details.make(scope)})
 
     return Compiled(make)
 
@@ -191,7 +191,7 @@ def _renew_for_each_call(failure: Failure, message: Compiled[str] | None) -> Com
     if message is None:
         return Compiled(lambda _: failure.renew())
     make = message.make
-    return Compiled(lambda scope: failure.changed(message=make(scope)))
+    return Compiled(lambda scope: failure.replace(message=make(scope)))
 
 
 def _make_short_failure(error: int | str | None, context: CompileContext) -> Failure:
@@ -302,7 +302,7 @@ def compile_tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *
 
 def _generate_arguments(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
     """Generate arguments that match the tool's schema; none if the request does not offer the tool."""
-    if scope.call.tool(bare.name, bare.namespace) is not None:
+    if scope.call.find_tool(bare.name, bare.namespace) is not None:
         wanted = {"tool": bare.name, "namespace": bare.namespace, "before": before}
         for part in scope.generate("arguments", wanted, 0).parts:
             if isinstance(part, ToolUse):

@@ -149,10 +149,10 @@ def _count_images(call: Call) -> int:
 
 
 def _read_key(call: Call) -> str | None:
-    scheme, _, token = (call.http.header("authorization") or "").partition(" ")
+    scheme, _, token = (call.http.find_header("authorization") or "").partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
-    named = (call.http.header(name) for name in ("api-key", "x-api-key", "x-goog-api-key"))
+    named = (call.http.find_header(name) for name in ("api-key", "x-api-key", "x-goog-api-key"))
     return next((key for key in named if key is not None), call.http.query.get("key"))
 
 

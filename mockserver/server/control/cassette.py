@@ -27,7 +27,7 @@ async def show_cassette(request: ControlRequest) -> Response:
         return _show_choice(request, request.namespace)
     hits = Counter[str]()
     for namespace in request.namespaces:
-        hits.update(request.live.journal.hits(namespace))
+        hits.update(request.live.journal.count_hits(namespace))
     played = {source.removeprefix(_SOURCE): count for source, count in hits.items() if source.startswith(_SOURCE)}
     return make_json_response({"played": played})
 
@@ -80,7 +80,7 @@ async def _put_choice(request: ControlRequest, choice: CassetteChoice | None) ->
 def _show_choice(request: ControlRequest, namespace: str) -> Response:
     live = request.live
     player = _find_player(request, namespace)
-    hits = live.journal.hits(namespace)
+    hits = live.journal.count_hits(namespace)
     cassette = player.cassette
     unplayed = list[int]()
     if cassette is not None:
@@ -110,7 +110,7 @@ async def list_episodes(request: ControlRequest) -> Response:
     after = request.read_number("after") or 0
     limit = request.read_number("limit") or _LISTED
     entries = [] if cassette is None else [entry for entry in cassette.entries if entry.number > after][:limit]
-    hits = request.live.journal.hits(namespace)
+    hits = request.live.journal.count_hits(namespace)
     shown = await on_thread(lambda: [_show_episode(entry, cassette, hits) for entry in entries])
     return make_json_response({"episodes": shown})
 

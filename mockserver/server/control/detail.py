@@ -84,7 +84,7 @@ async def show_detail(row: Row, attempt: int, live: Live) -> dict[str, Json]:
     if call is None:
         return shown
     engine = live.find_engine(row.namespace)
-    entries = await engine.counters.entries(row.namespace)
+    entries = await engine.counters.list_entries(row.namespace)
     known = replace(await complete_call(engine, call, entries), attempt=attempt)
     secrets = find_row_secrets(row)
     shown |= {"asked": _show_request(known, secrets), **await on_thread(_explain_answer, row, known, secrets)}

@@ -114,7 +114,7 @@ class Feed:
         """Yield which calls are no longer kept: those before the oldest one of their namespace."""
         journal = self._request.live.journal
         before = self._first
-        self._first = {name: journal.first(name) or 0 for name in self._request.namespaces}
+        self._first = {name: journal.find_first(name) or 0 for name in self._request.namespaces}
         for name, first in before.items():
             now = self._first.get(name) or journal.last + 1
             if first and now > first:

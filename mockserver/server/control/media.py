@@ -66,10 +66,10 @@ def describe_media(row: Row) -> dict[str, Json]:
 def find_request_media(row: Row) -> list[Medium]:
     """Return the pictures and sounds that came with the request."""
     http = decode_request(rebuild_request(row))
-    if read_media_type(http.header("content-type") or "") != "multipart/form-data":
+    if read_media_type(http.find_header("content-type") or "") != "multipart/form-data":
         return _find_in_body(http.body, "")
     try:
-        reader = FormReader(http.header("content-type") or "")
+        reader = FormReader(http.find_header("content-type") or "")
         reader.write(http.body)
         parts = reader.finish().parts
     except ValueError:  # it is not a form, or is kept only in part

@@ -75,11 +75,11 @@ class Rows:
         """Return the calls of namespaces in order, with their attempts counted."""
         found = list[Row]()
         for name in namespaces:
-            rows = self.journal.rows(name)
+            rows = self.journal.list_rows(name)
             if rows:
                 self._attempts.setdefault(name, Attempts()).update(rows)
             found += rows
-        self._attempts = {name: counted for name, counted in self._attempts.items() if self.journal.first(name)}
+        self._attempts = {name: counted for name, counted in self._attempts.items() if self.journal.find_first(name)}
         if len(self._encoded) > 2 * len(self.journal) + 100:
             there = {row.seq for row in self.journal}
             self._encoded = {seq: listed for seq, listed in self._encoded.items() if seq in there}

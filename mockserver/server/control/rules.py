@@ -98,11 +98,11 @@ async def list_rules(request: ControlRequest) -> Response:
     live = request.live
     name = request.one_namespace
     own = live.namespaces.get(name)
-    hits = live.journal.hits(name)
+    hits = live.journal.count_hits(name)
     after = request.read_number("after") or 0
     limit = request.read_number("limit")
     rules = own.find_engine(live.engine).rules
-    last = {row.source: row.seq for row in live.journal.rows(name) if row.source.startswith("rule ")}
+    last = {row.source: row.seq for row in live.journal.list_rows(name) if row.source.startswith("rule ")}
     remarks, files = await on_thread(lambda: (_find_remarks(rules, request), _read_files(live.sources)))
     shown = list[Json]()
     for at, rule in enumerate(rules[after:] if limit is None else rules[after : after + limit], after):
@@ -311,7 +311,7 @@ async def _reset_counters(request: ControlRequest, space: Namespace, rules: Iter
     """Reset the counters of removed rules: one that is added again by the same name starts over."""
     live = request.live
     namespace = request.namespace
-    counted = await live.counters.entries(namespace)
+    counted = await live.counters.list_entries(namespace)
     gone = list[str]()
     for rule in rules:
         if live.fleet is None:

@@ -122,11 +122,11 @@ async def set_fleet_state(view: View, request: ControlRequest, fleet: "RedisFlee
 
 async def _show_namespace(name: str, live: Live) -> dict[str, Json]:
     space = live.namespaces.get(name)
-    rows = live.journal.rows(name)
+    rows = live.journal.list_rows(name)
     return {
         "namespace": name,
         **await _show_counters(name, live),
-        "hits": dict(live.journal.hits(name)),
+        "hits": dict(live.journal.count_hits(name)),
         "rules_added": len(space.rules),
         "timing": space.timed,
         "calls": len(rows),
@@ -137,7 +137,7 @@ async def _show_namespace(name: str, live: Live) -> dict[str, Json]:
 async def _show_counters(name: str, live: Live) -> dict[str, Json]:
     """Return what may be shared with other servers: null while that is out of reach."""
     try:
-        entries = await live.counters.entries(name)
+        entries = await live.counters.list_entries(name)
         stored = await live.engine.memory.store.count(name)
     except StateLostError:
         return dict.fromkeys(("state", "times", "attempts", "stored_answers"))

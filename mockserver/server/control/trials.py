@@ -179,7 +179,7 @@ async def _rehearse(live: Live, engine: Engine, target: Target) -> Rehearsal:
     """Answer a request without sending, counting or keeping anything."""
     http = target.http
     journal = Journal()
-    entries = await engine.counters.entries(http.namespace)
+    entries = await engine.counters.list_entries(http.namespace)
     alone = Live(
         live.settings, await copy_engine(engine, http.namespace, entries), journal=journal, counters=live.counters
     )

@@ -128,9 +128,9 @@ class RealtimeSession(RecordedSession):
         policy = self._engine.policy
         mark = make_token() if policy.unique_ids else ""
         labels = (handshake.namespace, *[f"{key}={value}" for key, value in query.items()], mark)
-        self._name = f"sess_{policy.seed.alnum(21, 'realtime session', *labels)}"
-        self._conversation_id = f"conv_{policy.seed.alnum(21, 'realtime conversation', *labels)}"
-        if "realtime=v1" in (handshake.header("openai-beta") or ""):
+        self._name = f"sess_{policy.seed.draw_alnum(21, 'realtime session', *labels)}"
+        self._conversation_id = f"conv_{policy.seed.draw_alnum(21, 'realtime conversation', *labels)}"
+        if "realtime=v1" in (handshake.find_header("openai-beta") or ""):
             raise TurnedAway(_refuse("beta_api_shape_disabled", _NO_BETA), BAD_REQUEST)
         secret = await self._find_secret()
         self._check_key(secret)
@@ -162,7 +162,7 @@ class RealtimeSession(RecordedSession):
         """Return what a request over HTTP has prepared for sessions: a secret, or a call."""
         key = make_key(self.responder.dialect.name, made_by, name)
         found = await self._engine.memory.store.get(self.handshake.namespace, key)
-        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
+        return found.value if found is not None and isinstance(found.value, KeptObject) else None
 
     def _check_key(self, secret: KeptObject | None) -> None:
         """Raise TurnedAway for a key that the settings do not list."""
@@ -214,7 +214,7 @@ class RealtimeSession(RecordedSession):
         try:
             read = await on_thread(read_json, body) if len(body) > LARGEST_IN_LOOP else read_json(body)
         except Failure as failure:
-            raise failure.changed(code="invalid_json") from None
+            raise failure.replace(code="invalid_json") from None
         stated_id = read.get("event_id") if isinstance(read, dict) else None
         self._event_id = stated_id if isinstance(stated_id, str) and len(stated_id) <= _LONGEST_ID else None
         settings = self.responder.live.settings
@@ -459,7 +459,9 @@ class RealtimeSession(RecordedSession):
         response = await self.responder.respond(turn.visit)
         reply = response.reply
         if response.forwarded is None and reply.status >= 400 and not is_stream(response):
-            name = f"resp_{self._engine.policy.seed.alnum(21, 'failed response', self._name, str(self._name_item()))}"
+            name = (
+                f"resp_{self._engine.policy.seed.draw_alnum(21, 'failed response', self._name, str(self._name_item()))}"
+            )
             events = make_failed_events(reply, name, turn.body)
             response.reply = replace(
                 reply, headers=HeaderLines(STREAM_LINES), body=b"", frames=events, pieces=None, tokens=0
@@ -543,11 +545,11 @@ class RealtimeSession(RecordedSession):
 
     def _name_item(self) -> str:
         self._named += 1
-        return f"item_{self._engine.policy.seed.alnum(21, 'realtime item', self._name, str(self._named))}"
+        return f"item_{self._engine.policy.seed.draw_alnum(21, 'realtime item', self._name, str(self._named))}"
 
     def _name_event(self) -> str:
         self._events += 1
-        return f"event_{self._engine.policy.seed.alnum(21, 'realtime event', self._name, str(self._events))}"
+        return f"event_{self._engine.policy.seed.draw_alnum(21, 'realtime event', self._name, str(self._events))}"
 
     async def _say(self, type: str, **fields: Json) -> None:
         await self._send_text(to_json({"type": type, "event_id": self._name_event(), **fields}))

@@ -73,10 +73,12 @@ class RedisClient:
         self._waiting = list[_Command]()
         self._sender: asyncio.Task[None] | None = None
 
-    def key(self, name: str, namespace: str) -> str:
+    def make_key(self, name: str, namespace: str) -> str:
+        """Return the key of something that a namespace has."""
         return f"{self.prefix}:{name}:{namespace}"
 
     def run(self, script: Script, keys: Sequence[str], *arguments: Argument) -> asyncio.Future[Any]:
+        """Run a script with these keys and arguments; return its reply once it is there."""
         return self.send("EVALSHA", script.sha, len(keys), *keys, *arguments, script=script)
 
     def send(self, *command: Argument, script: Script | None = None) -> asyncio.Future[Any]:

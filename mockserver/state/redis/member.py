@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from redis.asyncio import Connection
@@ -35,13 +35,19 @@ Answer = Callable[[Json], Awaitable[bytes]]
 Connect = Callable[[], "Connection"]
 
 
+class MemberReport(NamedTuple):
+    """What a server tells the others with each renewal: the number of its last call, and a digest of its files."""
+
+    last_call: int
+    files: str
+
+
 class Member:
     """One of the servers that share a state, which has a slot of its own while its lease lasts."""
 
     def __init__(
-        self, client: RedisClient, connect: Connect, answer: Answer, says: Callable[[], tuple[int, str]]
+        self, client: RedisClient, connect: Connect, answer: Answer, report: Callable[[], MemberReport]
     ) -> None:
-        """`says`: the number of the last call, and a digest of the files."""
         self._connect = connect
         self.client = client
         self.slot = -1
@@ -54,7 +60,7 @@ class Member:
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
         self.answer = answer
-        self._says = says
+        self._report = report
         self._token = make_token()
         self._renewing: asyncio.Task[None] | None = None
         self._channel = f"{client.prefix}:{connect().db}:news"  # channels know no databases
@@ -70,10 +76,12 @@ class Member:
         await asyncio.shield(self._renewing)
 
     async def _renew(self) -> None:
-        before, known, (last, files) = boottime(), self.rev, self._says()
-        used = [self.client.key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
+        before = boottime()
+        known = self.rev
+        report = self._report()
+        used = [self.client.make_key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
         keys = [*map(self._make_key, _GLOBAL), *used]
-        words = self.slot, self._token, int(LEASE * 1000), known, last, files, self.client.epoch
+        words = self.slot, self._token, int(LEASE * 1000), known, report.last_call, report.files, self.client.epoch
         try:
             reply = await self.client.run(RENEW, keys, *words)
         except StateLostError:
@@ -84,7 +92,7 @@ class Member:
             await self._renew()
             return
         self.slot, number, reloads, rev, changed, slots, digests = reply
-        self._note_others(slots, digests, files)
+        self._note_others(slots, digests, report.files)
         if number >= 0:
             self.on_join(number)
         if rev < known:  # a failover lost the latest changes
@@ -126,8 +134,8 @@ class Member:
     async def listen(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
         ready = asyncio.Event()
-        news = _listen(self._connect, self._channel, self._hear, ready)
-        tasks = [asyncio.create_task(news), asyncio.create_task(self._keep())]
+        news = _listen(self._connect, self._channel, hear=self._hear, ready=ready)
+        tasks = [asyncio.create_task(news), asyncio.create_task(self._keep_lease())]
         with suppress(TimeoutError):
             await asyncio.wait_for(ready.wait(), LEASE)
         try:
@@ -140,7 +148,7 @@ class Member:
             with suppress(StateLostError):
                 await self.client.run(LEAVE, [self._make_key("fleet"), self._make_key("slots")], self.slot, self._token)
 
-    async def _keep(self) -> None:
+    async def _keep_lease(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL)
             await self._renew_if_possible()
@@ -168,7 +176,7 @@ class Member:
     async def read(self, namespace: str) -> tuple[int, bytes | None]:
         """Return the rev of a namespace and the JSON of what it has of its own; 0 and None: it has nothing."""
         before = self.changed.get(namespace, 0)
-        rev, content = await self.client.send("HMGET", self.client.key("own", namespace), "rev", "content")
+        rev, content = await self.client.send("HMGET", self.client.make_key("own", namespace), "rev", "content")
         found = int(rev) if rev and rev.isdigit() else 0
         if found > self.changed.get(namespace, 0) or (found and self.changed.get(namespace) == before):
             self.changed[namespace] = found  # also if it is smaller, or nobody would ever have read the latest
@@ -178,8 +186,8 @@ class Member:
 
     async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
         """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""
-        counters = [self.client.key(name, namespace) for name in "cmn"]
-        keys = [self.client.key("own", namespace), *counters, self._make_key("rev"), self._make_key("changed")]
+        counters = [self.client.make_key(name, namespace) for name in "cmn"]
+        keys = [self.client.make_key("own", namespace), *counters, self._make_key("rev"), self._make_key("changed")]
         words = namespace, read_at, json.dumps(content), self._channel, self.client.prefix, MAX_NAMESPACES
         rev: int = await self.client.run(CHANGE, keys, *words, *forgotten)
         return rev
@@ -201,7 +209,7 @@ class Member:
         return found
 
     async def find_kept(self) -> set[str]:
-        """Return the namespaces of which anything is kept."""
+        """Return the namespaces that anything is kept for."""
         found = set[str]()
         cursor = b"0"
         front = f"{self.client.prefix}:"
@@ -254,7 +262,7 @@ class Member:
         return f"{self.client.prefix}:{name}"
 
 
-async def _listen(connect: Connect, channel: str, heard: Callable[[bytes], None], ready: asyncio.Event) -> None:
+async def _listen(connect: Connect, channel: str, hear: Callable[[bytes], None], ready: asyncio.Event) -> None:
     """Hear the messages of a channel for ever; `ready` is set once there is a connection."""
     while True:
         connection = connect()
@@ -264,7 +272,7 @@ async def _listen(connect: Connect, channel: str, heard: Callable[[bytes], None]
             while True:
                 kind, _, message = await connection.read_response(timeout=math.inf)
                 if kind == b"message":
-                    heard(message)
+                    hear(message)
                 else:  # it has subscribed
                     ready.set()
         except Exception as error:  # lost, or a bug: changes are learned of by the next renewal

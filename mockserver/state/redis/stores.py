@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.core.rates import Admission, Draw, Limits, Waits
 from mockserver.core.seed import make_token
-from mockserver.core.state import STATE, Precondition, StateLostError, Value
+from mockserver.core.state import STATE, Precondition, StateLostError, Value, VersionedValue
 from mockserver.state.redis.client import Argument, RedisClient, load_script
 
 DAY = 86_400  # seconds after which what nobody used is forgotten
@@ -34,19 +34,19 @@ class RedisCounters:
         words = list[Argument]([_encode_state(found)])
         for counter, times, state, becomes in preconditions:
             words += counter, "" if times is None else times, _encode_state(state), _encode_state(becomes)
-        index = await self._client.run(_OPEN, (self._client.key("c", namespace),), *words)
+        index = await self._client.run(_OPEN, (self._client.make_key("c", namespace),), *words)
         return None if index < 0 else int(index)
 
     async def count(self, namespace: str, name: str) -> int:
         return int(await self._client.run(_COUNT, self._list_keys(namespace)[1:], name, self._recent))
 
-    async def entries(self, namespace: str) -> Mapping[str, str]:
+    async def list_entries(self, namespace: str) -> Mapping[str, str]:
         words = await self._client.run(_ENTRIES, self._list_keys(namespace)[::-1])
         texts = [word.decode("utf-8", "surrogatepass") for word in words]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
     async def set_state(self, namespace: str, state: str) -> None:
-        key = self._client.key("c", namespace)
+        key = self._client.make_key("c", namespace)
         written = self._client.send("HSET", key, STATE, state)
         self._client.send("EXPIRE", key, DAY)
         await written
@@ -60,7 +60,7 @@ class RedisCounters:
 
     def _list_keys(self, namespace: str) -> tuple[str, ...]:
         """Return the keys of the counters of rules, of others, and of those before them."""
-        return tuple([self._client.key(name, namespace) for name in "cmn"])
+        return tuple([self._client.make_key(name, namespace) for name in "cmn"])
 
 
 def _encode_state(state: str | None) -> str:
@@ -88,38 +88,40 @@ class RedisValueStore(Generic[Value]):
     def bounds_files(self) -> str:
         return "stored_bytes"
 
-    async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
-        found = await self._client.send("HGET", self._client.key("a", namespace), key)
+    async def get(self, namespace: str, key: str) -> VersionedValue[Value] | None:
+        found = await self._client.send("HGET", self._client.make_key("a", namespace), key)
         return None if found is None else self._decode_entry(found)
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         size += self._codec.measure(value)
         encoded = self._codec.encode(value) if size <= self._size else b""  # it is too large to be kept
-        await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
+        await self._keep(namespace, key, encoded, size=size)
 
-    async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
-        encoded = self._codec.encode(value[0])
-        return await self._keep(namespace, key, encoded, str(value[1]), max(size, len(encoded)))
+    async def change(self, namespace: str, key: str, value: VersionedValue[Value], *, size: int) -> bool:
+        encoded = self._codec.encode(value.value)
+        return await self._keep(namespace, key, encoded, size=size, version=str(value.version))
 
-    async def values(self, namespace: str) -> tuple[Value, ...]:
+    async def list_values(self, namespace: str) -> tuple[Value, ...]:
         found = await self._client.run(_VALUES, self._list_keys(namespace)[:2])
-        return tuple([self._decode_entry(each)[0] for each in found])
+        return tuple([self._decode_entry(each).value for each in found])
 
     async def count(self, namespace: str) -> int:
-        return int(await self._client.send("ZCARD", self._client.key("o", namespace)))
+        return int(await self._client.send("ZCARD", self._client.make_key("o", namespace)))
 
     async def clear(self, namespace: str) -> None:
         await self._client.send("DEL", *self._list_keys(namespace))
 
-    async def _keep(self, namespace: str, *words: Argument) -> bool:
-        return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words, self.most, self._size))
+    async def _keep(self, namespace: str, key: str, encoded: bytes, *, size: int, version: str = "") -> bool:
+        """Keep a value, of a version only in place of that version; return whether that was possible."""
+        words = (key, encoded, version, max(size, len(encoded)), self.most, self._size)
+        return bool(await self._client.run(_KEEP, self._list_keys(namespace), *words))
 
-    def _decode_entry(self, found: bytes) -> tuple[Value, int]:
+    def _decode_entry(self, found: bytes) -> VersionedValue[Value]:
         version, _, value = found.partition(b" ")
-        return self._codec.decode(value), int(version)
+        return VersionedValue(self._codec.decode(value), int(version))
 
     def _list_keys(self, namespace: str) -> tuple[str, ...]:
-        return tuple([self._client.key(name, namespace) for name in "aoz"])
+        return tuple([self._client.make_key(name, namespace) for name in "aoz"])
 
 
 class RedisLimitStore:
@@ -162,7 +164,7 @@ class RedisLimitStore:
         self._send("leave", namespace, limits, place)
 
     async def clear(self, namespace: str) -> None:
-        await self._client.send("DEL", self._client.key("b", namespace))
+        await self._client.send("DEL", self._client.make_key("b", namespace))
 
     async def _enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         place = ""
@@ -197,7 +199,7 @@ class RedisLimitStore:
 
     def _send(self, order: str, namespace: str, limits: Limits, *words: Argument) -> asyncio.Future[list[bytes]]:
         """Send an order with its place, and what follows that."""
-        keys = [self._client.key(name, namespace) for name in "bwq"]
+        keys = [self._client.make_key(name, namespace) for name in "bwq"]
         most = -1 if limits.concurrent is None else limits.concurrent
         return self._client.run(_LIMITS, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
 

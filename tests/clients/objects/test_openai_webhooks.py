@@ -171,11 +171,11 @@ def test_the_next_event_is_sent_whatever_becomes_of_one(monkeypatch: pytest.Monk
 
     async def send() -> None:
         send_events((event, event), live, journal=live.journal, namespace="default")
-        while len(live.journal.rows("default")) < 2 or live.journal.open_calls:
+        while len(live.journal.list_rows("default")) < 2 or live.journal.open_calls:
             await asyncio.sleep(0)
 
     asyncio.run(send())
     assert len(tried) == 2
-    assert {row.remarks for row in live.journal.rows("default")} == {
+    assert {row.remarks for row in live.journal.list_rows("default")} == {
         ("the webhook batch.failed did not reach http://localhost:1/hook: a bug",)
     }

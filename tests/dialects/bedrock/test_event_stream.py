@@ -72,4 +72,4 @@ def test_a_stream_is_split_by_its_lengths() -> None:
 def test_a_chunk_keeps_its_padding() -> None:
     message = make_event("chunk", b'{"bytes":"eyJhIjoxfQ==","p":"abc"}')
     assert (message.text, message.padding) == ('{"a":1}', "abc")
-    assert message.with_text('{"b":2}').payload == b'{"bytes":"eyJiIjoyfQ==","p":"abc"}'
+    assert message.replace_text('{"b":2}').payload == b'{"bytes":"eyJiIjoyfQ==","p":"abc"}'

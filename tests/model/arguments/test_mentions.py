@@ -209,10 +209,10 @@ def test_the_words_around_a_value_are_none(text: str, schema: dict[str, Any], ex
 
 
 def test_stated_values_come_first_and_only_where_they_fit() -> None:
-    said = find_mentions("the mode is fast").stating({"mode": "slow"})
+    said = find_mentions("the mode is fast").add_stated({"mode": "slow"})
     assert said.assign({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
     assert said.assign({"mode": TEXT}, lambda name, value: value != "slow")[0] != {"mode": "slow"}
-    alone = find_mentions("").stating({"mode": "slow"})
+    alone = find_mentions("").add_stated({"mode": "slow"})
     assert alone.assign({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
 
 

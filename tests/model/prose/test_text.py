@@ -221,7 +221,7 @@ def test_each_aspect_is_one_token() -> None:
 )
 def test_the_tokens_of_sentences_are_those_of_the_whole(subject: str) -> None:
     speaker = Speaker(Topic("x", "en", "tell", subject, words=(subject,)), Seed(0).stream(subject))
-    for text, tokens in islice(speaker.sentences(), 40):
+    for text, tokens in islice(speaker.write_sentences(), 40):
         assert tokens in (0, count(text))
 
 

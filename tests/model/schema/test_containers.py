@@ -165,11 +165,11 @@ def test_lists_are_neither_empty_nor_long() -> None:
         ({"prefixItems": [{}], "items": False, "minItems": 2}, "no more than 1 items are allowed, and 2 are demanded"),
         (
             {"contains": {}, "minContains": 3, "maxItems": 2},
-            "more items are demanded than the 2 that there may be (at #/contains)",
+            "more items are needed than the 2 that are allowed (at #/contains)",
         ),
         (
             {"contains": {"type": "null"}, "minContains": 10**9},
-            "more items are demanded than the 1,000 that there may be",
+            "more items are needed than the 1,000 that are allowed",
         ),
         (
             {"contains": {"type": "integer"}, "minContains": 999, "items": {"type": "string"}},

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError
-from mockserver.model.schema.generator import Attempt, Location, Taken
+from mockserver.model.schema.generator import Attempt, Location, TakenValues
 from mockserver.model.schema.shape import compile_schema
 
 
@@ -63,7 +63,7 @@ def combinations(schema: Any) -> list[Any]:
     attempt = Attempt(compile_schema(schema), Seed(0), work=1000)
     root = attempt.compiled.find_shape((schema,))
     assert root
-    return list(attempt.combine(root, root.choices, Location(), Taken()))
+    return list(attempt.combine(root, root.choices, Location(), TakenValues()))
 
 
 def test_each_combination_is_found_in_order() -> None:

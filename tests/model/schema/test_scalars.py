@@ -144,8 +144,8 @@ def test_plausible_texts_win_over_patterns() -> None:
     [
         ({"minLength": 3, "maxLength": 2}, "no text has 3 characters and no more than 2", "minLength"),
         ({"minLength": 10**9}, "cannot generate 1,000,000,000 characters; the limit is 20,000", "minLength"),
-        ({"pattern": "^a{3}$", "maxLength": 2}, "no text was found for the pattern", "pattern"),
-        ({"format": "uuid", "maxLength": 2}, "no text was found for the format 'uuid'", "format"),
+        ({"pattern": "^a{3}$", "maxLength": 2}, "no text was found that has the pattern", "pattern"),
+        ({"format": "uuid", "maxLength": 2}, "no text was found that has the format 'uuid'", "format"),
     ],
 )
 def test_why_no_text_can_be_made(part: Any, why: str, keyword: str) -> None:

@@ -8,7 +8,7 @@ from mockserver.core.call import Tool
 from mockserver.model.choosing import (
     THRESHOLD,
     Offers,
-    Said,
+    Utterance,
     blank_quotes,
     find_best,
     find_tool_requests,
@@ -182,8 +182,8 @@ def fit(tool: Tool, text: str, *others: Tool) -> float:
 
 
 def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
-    said = Said(split_words(text))
-    return next((score_words(offer, said) for offer in Offers(tools, hints).alike(said) if offer.at == 0), 0)
+    said = Utterance(split_words(text))
+    return next((score_words(offer, said) for offer in Offers(tools, hints).list_alike(said) if offer.at == 0), 0)
 
 
 def test_words_of_the_name_suffice() -> None:
@@ -204,17 +204,17 @@ def test_hints_add_to_the_description() -> None:
 def test_a_name_is_found_as_it_is_written() -> None:
     search = Tool("search")
     offers = Offers((WEATHER, search))
-    assert offers.named("please call GET_WEATHER now") == [(12, WEATHER)]
-    assert offers.named("my_get_weather") == []
-    assert offers.named("search for cats") == []
-    assert offers.named("use the search tool") == [(8, search)]
+    assert offers.find_named("please call GET_WEATHER now") == [(12, WEATHER)]
+    assert offers.find_named("my_get_weather") == []
+    assert offers.find_named("search for cats") == []
+    assert offers.find_named("use the search tool") == [(8, search)]
 
 
 def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
     server = Tool("mcp", kind="mcp", options={"server_label": "deepwiki", "allowed_tools": ["ask_question", "search"]})
     assert fit(server, "ask deepwiki about rust") >= THRESHOLD
-    assert Offers((server,)).named("use ask_question to learn of rust") == [(4, server)]
-    assert Offers((server,)).named("search for rust") == []
+    assert Offers((server,)).find_named("use ask_question to learn of rust") == [(4, server)]
+    assert Offers((server,)).find_named("search for rust") == []
     assert fit(server, "what is an mcp") < THRESHOLD
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, Grammar, Message, ServerTool, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item, Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import find_mentions
@@ -183,9 +183,11 @@ def test_a_choice_means_a_server_or_one_of_its_tools(
     servers: tuple[tuple[str, str], ...], tools: list[str] | None
 ) -> None:
     server = Tool("mcp", kind="mcp", options={"server_label": "wiki", "allowed_tools": ["a", "b"]})
-    found = limit_to_choice(server, ToolChoice("named", ("mcp",), servers))
+    found = limit_to_choice(server, ToolChoice("named", ("mcp",), tuple(ServerTool(*each) for each in servers)))
     assert (found and list_allowed(found)) == tools
-    assert limit_to_choice(Tool("web_search"), ToolChoice("required", (), servers)) == Tool("web_search")
+    assert limit_to_choice(
+        Tool("web_search"), ToolChoice("required", (), tuple(ServerTool(*each) for each in servers))
+    ) == Tool("web_search")
 
 
 def test_a_tool_that_needs_no_approval_is_called() -> None:
@@ -305,5 +307,5 @@ def test_it_is_what_was_said_for_it(said: str, text: str) -> None:
 
 
 def test_a_grammar_is_kept() -> None:
-    ruled = Tool("pick", kind="custom", grammar=("regex", "red|green"))
+    ruled = Tool("pick", kind="custom", grammar=Grammar("regex", "red|green"))
     assert write_free_text(ruled, find_mentions("make it green"), Seed()) == "green"

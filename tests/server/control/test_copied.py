@@ -142,7 +142,7 @@ def test_bodies_as_they_were_sent(server: ControlledServer) -> None:
 
 def test_a_stream_as_it_was_sent_and_without_a_split_key(server: ControlledServer) -> None:
     ask(server, "hi", stream=True)
-    sent = server.live.journal.rows("default")[0].sent
+    sent = server.live.journal.list_rows("default")[0].sent
     assert server.api("calls/1/body").body == b"".join(data for _, data in sent)
     server.post("rules", rule("echo", "", then={"text": "{{ last_user }}"}))
     ask(server, f"a {KEY} b", stream=True)

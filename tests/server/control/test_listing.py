@@ -155,7 +155,7 @@ def test_closed_rows_are_kept_as_long_as_they_say_the_same(
         server.calls()
         server.calls("?compact=true")
     assert sorted(made) == sorted([*range(1, 9)] * 2)
-    row = server.live.journal.rows("default")[0]
+    row = server.live.journal.list_rows("default")[0]
     row.recorded = "cassette a.yaml#1"
     assert server.calls()[0]["recorded"] == "cassette a.yaml#1"
     server.api("calls", method="DELETE")

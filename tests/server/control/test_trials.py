@@ -244,6 +244,6 @@ def test_an_answer_without_an_end_is_left_after_a_while(
         row.body, row.received = json.dumps(body("hi", stream=True)).encode(), 1
         await trials.send_again(ControlRequest(server.live, "default", item="1", cache=cache))
         await asyncio.wait(cache.tasks, timeout=30)
-        return server.live.journal.rows("default")[-1].ended
+        return server.live.journal.list_rows("default")[-1].ended
 
     assert asyncio.run(scenario()) == "client left"

@@ -65,7 +65,7 @@ class ContainerFiles(Resource):
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return a new file: one that comes in a form, or one that was uploaded before."""
-        if "json" in (http.header("content-type") or "").lower():
+        if "json" in (http.find_header("content-type") or "").lower():
             return New(fields=read_body(_SHARED, read_object(http), refuse=refuse, validation=validation).parsed)
         form = parse_form(http)
         files = form.find_files("file")

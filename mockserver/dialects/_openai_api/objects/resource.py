@@ -396,7 +396,7 @@ def turn_to_page(
     for which, cursor in (("after", page.after), ("before", page.before)):
         if cursor is not None and not objects.invents and cursor not in map(find_id, entries):
             raise Failure("bad_parameter", message=f"Invalid '{which}': there is no '{clip(cursor)}'.", param=which)
-    return page.of(entries, find_id)
+    return page.select(entries, find_id)
 
 
 def show_page(bodies: Sequence[Body], call: Call, objects: Objects, *, usual: int) -> ObjectView:

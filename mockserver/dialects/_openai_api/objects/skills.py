@@ -89,7 +89,7 @@ class SkillVersions(Resource):
 
 def read_skill(http: HttpRequest, validation: Validation) -> New:
     """Return the skill that a form makes: its files as a zip archive, with the name and description in its SKILL.md."""
-    if "multipart/" not in (http.header("content-type") or "").lower() and validation is not Validation.LIVE:
+    if "multipart/" not in (http.find_header("content-type") or "").lower() and validation is not Validation.LIVE:
         return New(data=zip_files(()))  # the clients let files be left out
     form = parse_form(http)
     files = form.find_files("files")

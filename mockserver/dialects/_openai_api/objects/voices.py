@@ -43,7 +43,7 @@ class Voices(Resource):
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return a voice that is made from a prompt, or from a recording and the consent to it."""
-        is_form = "multipart/" in (http.header("content-type") or "").lower()
+        is_form = "multipart/" in (http.find_header("content-type") or "").lower()
         if is_form and dict(parse_form(http).list_fields()).get("type") != "prompt":
             return read_recording(http, "audio_sample", model=self.form_fields, validation=validation)
         if is_form:

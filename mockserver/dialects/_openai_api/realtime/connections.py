@@ -64,7 +64,7 @@ class ClientSecrets(Resource):
         seconds = (call.raw.get("expires_after") or {}).get("seconds") or 600
         value = objects.draw_id(self.ids)
         shown: dict[str, Json] = {"value": value, "expires_at": objects.now + seconds, "session": session}
-        made_for = {"key": read_bearer(call.http) or call.http.header("api-key") or ""}
+        made_for = {"key": read_bearer(call.http) or call.http.find_header("api-key") or ""}
         await objects.keep(
             KeptObject(self.api.dialect, made_by=CLIENT_SECRET.name, id=value, body={**shown, **made_for})
         )
@@ -138,7 +138,7 @@ class SdpOffer(NamedTuple):
 
 def read_offer(http: HttpRequest) -> SdpOffer:
     """Return the offer in a request. Raises Failure."""
-    kind = read_media_type(http.header("content-type") or "")
+    kind = read_media_type(http.find_header("content-type") or "")
     if kind == "multipart/form-data":
         parts = {part.name: part.data for part in parse_form(http).parts}
         session = parts.get("session")

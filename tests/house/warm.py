@@ -12,6 +12,7 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -58,7 +59,8 @@ def start_warm(folder: Path, *modules: str) -> Iterator[Path]:
         (programs / name).write_text(PROGRAM.format(python=sys.executable, folder=str(folder)))
         (programs / name).chmod(0o755)
     command = [sys.executable, "-m", "tests.house.warm", str(folder), *modules]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+    pipe = subprocess.PIPE  # the input of the processes ends with this one, however that ends
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
         try:
@@ -103,6 +105,9 @@ def _serve(listener: socket.socket) -> NoReturn:
     gc.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
+        ready, _, _ = select.select([listener, sys.stdin], [], [])
+        if sys.stdin in ready:
+            os._exit(0)
         connection, _ = listener.accept()
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -354,7 +354,7 @@ class Reading(NamedTuple):
     parsed: Any
 
 
-class Model:
+class BodyModel:
     """The valid form of a body; built when it is first used.
 
     No call can be made of a body without the `needed` fields (by default, all required ones). If nothing is checked,

@@ -16,7 +16,7 @@ from mockserver.core.http import HttpRequest, read_media_type
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model, Reading, TypedModel
+from mockserver.dialects._fields import BodyModel, Reading, TypedModel
 from mockserver.kinds.objects import Work
 
 LONG_BODY = 65_536  # bytes; jiter reads longer ones faster, and no garbage is collected meanwhile
@@ -113,7 +113,9 @@ def read_bearer(http: HttpRequest) -> str | None:
     return stated[7:].strip().decode("latin-1") or None
 
 
-def read_body(model: Model, body: Body, *, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:
+def read_body(
+    model: BodyModel, body: Body, *, refuse: Refuse, validation: Validation = Validation.PUBLISHED
+) -> Reading:
     """Return the body as its request model reads it. Raises the Failure that `refuse` makes of the first complaint."""
     try:
         return model.read(body, validation)
@@ -122,7 +124,7 @@ def read_body(model: Model, body: Body, *, refuse: Refuse, validation: Validatio
 
 
 def read_request(
-    model: Model,
+    model: BodyModel,
     http: HttpRequest,
     *,
     refuse: Refuse,
@@ -182,7 +184,7 @@ class _NotingBody(dict[str, Json]):
         return default
 
 
-def list_complaints(model: Model, body: Json) -> Iterator[Complaint]:
+def list_complaints(model: BodyModel, body: Json) -> Iterator[Complaint]:
     """Yield the first complaint of a model about a body, if there is one."""
     try:
         model.validate(body)

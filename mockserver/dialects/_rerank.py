@@ -8,7 +8,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model
+from mockserver.dialects._fields import BodyModel
 from mockserver.dialects._parse import Body, Refuse, complain, find_unknown_fields, read_request, refuse_first
 from mockserver.kinds.rerank import RankedDocument, Ranking
 
@@ -17,7 +17,7 @@ _TOP = ("top_n", "top_k")  # how many documents to return, in the words of diffe
 
 
 def parse_rerank(
-    http: HttpRequest, validation: Validation, *, dialect: str, model: Model, refuse: Refuse, usual_model: str = ""
+    http: HttpRequest, validation: Validation, *, dialect: str, model: BodyModel, refuse: Refuse, usual_model: str = ""
 ) -> Call:
     """Return the Call of a body that `model` accepts, with the query as the user's message."""
     body, parsed = read_request(model, http, refuse=refuse, validation=validation)

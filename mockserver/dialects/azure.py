@@ -25,7 +25,7 @@ from mockserver.dialects._errors import (
     write_retry_lines,
 )
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Reading,
     fields_of,
     integer,
@@ -132,7 +132,7 @@ AzureEmbeddingBody = shape(
     input_type=optional(literal("text", "query", "document")),
 )
 # If nothing is checked, a single text is read, too.
-AZURE_EMBEDDING = Model(
+AZURE_EMBEDDING = BodyModel(
     AzureEmbeddingBody, lenient={"input": lambda given: [given] if isinstance(given, str) else given}
 )
 
@@ -174,7 +174,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     return make_bounded_embedding_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
 
 
-def _read(model: Model, http: HttpRequest, *, known: frozenset[str], validation: Validation) -> Reading:
+def _read(model: BodyModel, http: HttpRequest, *, known: frozenset[str], validation: Validation) -> Reading:
     """Return the body of a request; fields other than the `known` ones are extra parameters."""
     if validation is Validation.PUBLISHED and b"extra-parameters" not in http.header_values:
         usual = read_usual(model.typed, http)

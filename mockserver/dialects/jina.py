@@ -12,7 +12,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._embeddings import MAX_DIMENSIONS, find_writer, make_embedding_call, make_embedding_reply
 from mockserver.dialects._errors import make_bare_row, make_error_rows, make_plain_errors, refuse_without_code
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     Schema,
     integer,
@@ -47,7 +47,7 @@ def _make_texts_type(table: Schema) -> Schema:
 
 _TYPE = literal("float", "base64", "binary", "ubinary")
 # `POST /embeddings` and `POST /rerank`.
-EMBED = Model(
+EMBED = BodyModel(
     shape(
         model=str,
         input=text_or("<an array>", _make_texts_type(shape(text=optional(str), image=optional(str)))),
@@ -60,7 +60,7 @@ EMBED = Model(
         normalized=optional(bool),
     )
 )
-RERANK = Model(
+RERANK = BodyModel(
     shape(
         model=str,
         query=str,

@@ -18,7 +18,7 @@ from mockserver.dialects._embeddings import (
 )
 from mockserver.dialects._errors import ErrorRow, make_bare_row, make_error_rows, make_plain_errors
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     integer,
     list_of,
     literal,
@@ -47,7 +47,7 @@ from mockserver.kinds.rerank import Ranking
 NAME = "voyage"
 MAX_INPUTS = 1000
 # `POST /embeddings` and `POST /rerank`.
-EMBED = Model(
+EMBED = BodyModel(
     shape(
         input=text_or("<an array>", list_of(str, 1, MAX_INPUTS)),
         model=str,
@@ -68,21 +68,21 @@ _KINDS_OF_VECTORS = {
     key: EMBED.schema["fields"][key] for key in ("input_type", "output_dimension", "output_dtype", "encoding_format")
 }
 # `POST /multimodalembeddings` and `POST /contextualizedembeddings`.
-MULTIMODAL = Model(
+MULTIMODAL = BodyModel(
     open_shape(
         inputs=list_of(open_shape(content=list_of(_SEGMENT, 1)), 1, MAX_INPUTS),
         model=str,
         **_KINDS_OF_VECTORS,
     )
 )
-CONTEXTUALIZED = Model(
+CONTEXTUALIZED = BodyModel(
     open_shape(
         inputs=list_of(text_or("<an array>", list_of(str, 1)), 1, MAX_INPUTS),
         model=str,
         **_KINDS_OF_VECTORS,
     )
 )
-RERANK = Model(
+RERANK = BodyModel(
     shape(
         query=str,
         documents=list_of(str, 1, MAX_INPUTS),

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from mockserver.dialects import Operation, discover, jina, voyage
-from mockserver.dialects._fields import Model
+from mockserver.dialects._fields import BodyModel
 from mockserver.dialects._openai_api.audio import SPEECH
 from mockserver.dialects._openai_api.chat_bodies import CHAT
 from mockserver.dialects._openai_api.completions import COMPLETION
@@ -237,14 +237,14 @@ _SCALARS: Mapping[str, Json] = {
     "TYPE_BYTES": {"type": "string", "contentEncoding": "base64"},
     "type.googleapis.com/google.protobuf.Struct": {"type": "object"},
 }
-AnyModel = Model | MessageModel
+AnyModel = BodyModel | MessageModel
 
 
 @cache
 def schema_of(models: tuple[AnyModel, ...]) -> Json:
     whole: dict[str, Json] = {"type": "object", "properties": {}, "required": [], "$defs": {}}
     for model in models:
-        schema = GenerateJsonSchema().generate(model.schema) if isinstance(model, Model) else model.json_schema()
+        schema = GenerateJsonSchema().generate(model.schema) if isinstance(model, BodyModel) else model.json_schema()
         for key in ("properties", "$defs"):
             whole[key].update(schema.get(key, {}))
         whole["required"] += schema.get("required", [])

@@ -19,7 +19,7 @@ from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, literal, number, optional, shape, text, voice_of
+from mockserver.dialects._fields import BodyModel, literal, number, optional, shape, text, voice_of
 from mockserver.dialects._forms import Part, nest_fields, parse_form
 from mockserver.dialects._openai_api.media_files import check_recording
 from mockserver.dialects._parse import Body, Complaint, find_unknown_fields, read_body, read_object, refuse_first
@@ -33,7 +33,7 @@ MAX_INPUT = 4_096  # characters
 TOKENS_A_SECOND = 10  # of a recording
 PIECE = 12_000  # bytes of a sound in one event: a quarter of a second
 # `POST /audio/speech`
-SPEECH = Model(
+SPEECH = BodyModel(
     shape(
         input=text(most=MAX_INPUT),
         model=optional(str),
@@ -62,7 +62,7 @@ class AudioApi(Struct, frozen=True):
     lines: RequestLines
     read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
     show: Callable[[Call, Body], Body] = lambda call, body: body
-    speech: Model = SPEECH
+    speech: BodyModel = SPEECH
     formats: Mapping[str, SoundFormat] = MappingProxyType(SOUND_FORMATS)
     urls: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ from pydantic_core import PydanticKnownError
 
 from mockserver.config.tables import BeforeValidator
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     Schema,
     integer,
@@ -190,10 +190,10 @@ ChatBody = shape(
 )
 
 
-def make_chat_model(schema: Schema) -> Model:
+def make_chat_model(schema: Schema) -> BodyModel:
     """Return the model of a chat's body, which reads unusual messages, tools and formats if nothing is checked."""
     lenient = {"tools": read_tools, "response_format": read_format}
-    return Model(schema, conversation={"messages": read_messages}, lenient=lenient)
+    return BodyModel(schema, conversation={"messages": read_messages}, lenient=lenient)
 
 
 CHAT = make_chat_model(ChatBody)
@@ -211,7 +211,7 @@ LiveMessage = shape(
     function_call=optional(shape(name=CalledName)),
     tool_call_id=not_null(CallId),
 )
-LIVE_CHAT = Model(
+LIVE_CHAT = BodyModel(
     shape(
         messages=list_of(LiveMessage),
         max_tokens=optional(integer(1)),

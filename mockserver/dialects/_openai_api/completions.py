@@ -12,7 +12,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     STRING,
-    Model,
+    BodyModel,
     fields_of,
     integer,
     label_member,
@@ -66,7 +66,7 @@ CompletionBody = shape(
     suffix=optional(str),
     **fields_of(ChatBody, *_CHAT_FIELDS),
 )
-COMPLETION = Model(CompletionBody)
+COMPLETION = BodyModel(CompletionBody)
 
 MAX_COMPLETION_CHOICES = 2048  # for all prompts together
 MAX_ECHOED_TOKENS = 131_072  # tokens of prompts, in all choices together

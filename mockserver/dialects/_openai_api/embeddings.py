@@ -12,7 +12,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS, list_embeddings, make_embedding_call
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     integer,
     label_member,
     list_of,
@@ -67,7 +67,7 @@ EmbeddingBody = shape(
     dimensions=Dimensions,
     user=optional(str),
 )
-EMBEDDING = Model(EmbeddingBody)
+EMBEDDING = BodyModel(EmbeddingBody)
 
 
 MAX_TOKENS = 300_000  # of all inputs together

@@ -18,7 +18,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import ProviderError, refuse
-from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape, text
+from mockserver.dialects._fields import BodyModel, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._forms import Part, nest_fields, parse_form
 from mockserver.dialects._openai_api.media_files import check_picture
 from mockserver.dialects._parse import (
@@ -67,10 +67,10 @@ _COMMON: dict[str, Any] = {
     "safety_identifier": optional(str),
 }
 # `POST /images/generations`
-GENERATION = Model(shape(prompt=text(most=32_000), style=optional(str), complexity=optional(str), **_COMMON))
+GENERATION = BodyModel(shape(prompt=text(most=32_000), style=optional(str), complexity=optional(str), **_COMMON))
 _Reference = shape(image_url=optional(str), file_id=optional(str))
 # `POST /images/edits`, whose images are files of a form, or references in JSON
-EDIT = Model(
+EDIT = BodyModel(
     shape(
         prompt=text(most=32_000),
         images=optional(list_of(_Reference, 1, 16)),
@@ -79,7 +79,7 @@ EDIT = Model(
         **_COMMON,
     )
 )
-VARIATION = Model(shape(**_COMMON))  # `POST /images/variations`
+VARIATION = BodyModel(shape(**_COMMON))  # `POST /images/variations`
 # Fields that forms have as texts.
 _NUMBERS = ("n", "output_compression", "partial_images", "frame_count", "frame_duration_ms")
 
@@ -141,7 +141,7 @@ class ImagesApi(Struct, frozen=True):
         http: HttpRequest,
         body: Body,
         *,
-        model: Model,
+        model: BodyModel,
         validation: Validation,
         files: Sequence[str] = (),
     ) -> Call:

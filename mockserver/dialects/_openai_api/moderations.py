@@ -12,7 +12,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     label_member,
     list_of,
     literal,
@@ -45,7 +45,7 @@ ModerationInputs = usually(
 
 # `POST /moderations`.
 ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
-MODERATION = Model(ModerationBody)
+MODERATION = BodyModel(ModerationBody)
 
 
 def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:

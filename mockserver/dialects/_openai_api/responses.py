@@ -34,7 +34,7 @@ from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import read_event
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model
+from mockserver.dialects._fields import BodyModel
 from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import (
     find_unmet_stream_options,
@@ -275,7 +275,7 @@ class ResponsesRequest(Struct, frozen=True, dict=True):
     """How a dialect reads a Responses request: its model, its conflicts, and its ids."""
 
     dialect: str
-    body: Model
+    body: BodyModel
     conflicts: Callable[[Body], Iterator[Complaint]]
     refuse: Refuse
     ids: IdShape

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET
 
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     Schema,
     check_shape,
@@ -230,9 +230,9 @@ ResponseBody = shape(
 )
 
 
-def make_responses_model(schema: Schema) -> Model:
+def make_responses_model(schema: Schema) -> BodyModel:
     """Return the model of a Responses body, which reads unusual items and tools if nothing is checked."""
-    return Model(schema, conversation={"input": read_items}, lenient={"tools": read_flat_tools})
+    return BodyModel(schema, conversation={"input": read_items}, lenient={"tools": read_flat_tools})
 
 
 RESPONSE = make_responses_model(ResponseBody)
@@ -247,14 +247,14 @@ RESPONSE_INPUT = make_responses_model(
 )
 
 # Conversations take items, too: when they are made, and later.
-NEW_CONVERSATION = Model(
+NEW_CONVERSATION = BodyModel(
     shape(items=optional(make_items_type(Part)), metadata=optional(Metadata)), conversation={"items": read_items}
 )
-NEW_ITEMS = Model(shape(items=make_items_type(Part)), conversation={"items": read_items})
+NEW_ITEMS = BodyModel(shape(items=make_items_type(Part)), conversation={"items": read_items})
 
 # Bounds that only the live API checks.
 MAX_ID = 64  # characters of the id of an item or a call
-LIVE_RESPONSE = Model(
+LIVE_RESPONSE = BodyModel(
     shape(
         input=not_null(
             text_or(

@@ -14,7 +14,7 @@ from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, nullable, shape
+from mockserver.dialects._fields import BodyModel, nullable, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.input_items import INPUT_PREFIXES, find_item_type
 from mockserver.dialects._openai_api.responses import make_error_event, make_responses_reply
@@ -74,7 +74,7 @@ def make_list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
 
 
 Render = Callable[[Call, Answer], Body]  # the answer, as it was sent
-UPDATE = Model(shape(metadata=nullable(Metadata)))
+UPDATE = BodyModel(shape(metadata=nullable(Metadata)))
 
 
 def make_stored_chat_operations(

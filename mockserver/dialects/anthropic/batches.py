@@ -19,7 +19,7 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Answer, CarriedOut, Failure, Outcome, Plan
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, keep_unread
-from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
+from mockserver.dialects._fields import BodyModel, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
 from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
@@ -33,7 +33,7 @@ from mockserver.kinds.objects import Objects, find_object
 from mockserver.media.large_data import read_data
 from mockserver.wire.parts import write_moment
 
-BATCH = Model(
+BATCH = BodyModel(
     closed_shape(
         requests=list_of(closed_shape(custom_id=text(pattern="^[a-zA-Z0-9_-]{1,64}$"), params=Object), 1, 100_000)
     )

@@ -14,7 +14,7 @@ from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     Type,
     closed_shape,
@@ -40,7 +40,7 @@ from mockserver.dialects.anthropic.errors import refuse
 NAME = "anthropic"
 
 
-def read_as_anthropic(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
+def read_as_anthropic(model: BodyModel, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
     """Return a body; if nothing is checked, without wrong values. `tolerant`: unknown names are accepted.
 
     Raises Failure with Anthropic's message for the first mistake.
@@ -55,7 +55,7 @@ def read_as_anthropic(model: Model, body: Body, *, validation: Validation, toler
         raise _make_refusal(refused, body) from None
 
 
-def find_new_places(model: Model, body: Body) -> tuple[str, ...]:
+def find_new_places(model: BodyModel, body: Body) -> tuple[str, ...]:
     """Return where a body that the `tolerant` read has unknown names; for each list, only the first place."""
     try:
         model.validate(body)
@@ -504,5 +504,5 @@ _HEAD: dict[str, Type] = {
 }
 # `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)
-MESSAGES = Model(MessagesBody, needed=_HEAD, lenient=_LENIENT)
-COUNT = Model(closed_shape(**_HEAD, **_COUNTED), needed=_HEAD, lenient=_LENIENT)
+MESSAGES = BodyModel(MessagesBody, needed=_HEAD, lenient=_LENIENT)
+COUNT = BodyModel(closed_shape(**_HEAD, **_COUNTED), needed=_HEAD, lenient=_LENIENT)

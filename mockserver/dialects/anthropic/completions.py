@@ -9,7 +9,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
+from mockserver.dialects._fields import BodyModel, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects._reply import EVENT_TYPE, make_json_reply, merge_headers, prepend_lines
@@ -19,7 +19,7 @@ from mockserver.dialects.anthropic.errors import make_error_event, refuse, write
 from mockserver.dialects.anthropic.request import read_version
 from mockserver.wire.anthropic import make_completion, stream_completion
 
-COMPLETE = Model(
+COMPLETE = BodyModel(
     closed_shape(
         **fields_of(MessagesBody, "model"),
         prompt=str,

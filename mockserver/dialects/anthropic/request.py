@@ -16,7 +16,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
 from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model
+from mockserver.dialects._fields import BodyModel
 from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, clip, read_object, read_plain_messages, read_usual
@@ -46,7 +46,7 @@ MESSAGE_IDS = IdShape("msg_01", 22, "base58")
 TOOL_CALL_IDS = IdShape("toolu_01", 22, "base58")
 
 
-def parse_messages(http: HttpRequest, validation: Validation, model: Model = MESSAGES) -> Call:
+def parse_messages(http: HttpRequest, validation: Validation, model: BodyModel = MESSAGES) -> Call:
     """Return the Call of a request for a message, or for the count of its tokens. Raises Failure."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
@@ -63,7 +63,7 @@ def make_usual_call(http: HttpRequest, body: Body) -> Call:
     return _make_call(http, body, plain, validation=Validation.PUBLISHED)
 
 
-def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
+def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: BodyModel = MESSAGES) -> Call:
     """Return the Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
     version = read_version(http, validation=validation)
     betas = list_betas(http)

@@ -13,7 +13,7 @@ from mockserver.core.http import HttpRequest, RawHeaders
 from mockserver.core.lazy import remember
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import HistoryProblem, Validation
-from mockserver.dialects._fields import Model, closed_shape, list_of, optional
+from mockserver.dialects._fields import BodyModel, closed_shape, list_of, optional
 from mockserver.dialects._parse import Body, read_table, read_usual
 from mockserver.dialects.anthropic.bodies import MessagesBody
 from mockserver.dialects.anthropic.clouds import (
@@ -30,7 +30,7 @@ from mockserver.dialects.bedrock.models import NAME, find_base_model
 from mockserver.dialects.bedrock.request import MESSAGE_IDS, read_model
 
 _PATH_FIELDS = ("model", "stream")
-_MESSAGES = Model(
+_MESSAGES = BodyModel(
     closed_shape(
         **{name: field for name, field in MessagesBody["fields"].items() if name not in _PATH_FIELDS},
         anthropic_version=str,

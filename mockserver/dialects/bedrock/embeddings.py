@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects._embeddings import ENCODINGS
-from mockserver.dialects._fields import Model, Object, Type, integer, list_of, literal, optional, shape, text
+from mockserver.dialects._fields import BodyModel, Object, Type, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._parse import Body, read_body
 from mockserver.dialects._reply import make_data_reply
 from mockserver.dialects.bedrock.errors import write_request_id
@@ -30,7 +30,7 @@ class Embedder(Struct, frozen=True, kw_only=True):
     answer.
     """
 
-    model: Model
+    model: BodyModel
     reads: Callable[[str, Body], bool]
     texts: Callable[[Body], Sequence[str]]
     size: Callable[[str, Body], int]
@@ -173,14 +173,14 @@ def _is_cohere(model: str, body: Body) -> bool:
 
 EMBEDDERS = (
     Embedder(
-        model=Model(_NOVA),
+        model=BodyModel(_NOVA),
         reads=lambda model, body: ("nova" in model and "embed" in model) or "singleEmbeddingParams" in body,
         texts=_list_nova_texts,
         size=_find_nova_size,
         body=_make_nova_body,
     ),
     Embedder(
-        model=Model(_TITAN),
+        model=BodyModel(_TITAN),
         reads=_is_titan,
         texts=lambda body: (
             [body["inputText"]] if body.get("inputText") is not None else [""] * bool(body.get("inputImage"))
@@ -189,7 +189,7 @@ EMBEDDERS = (
         body=_make_titan_body,
     ),
     Embedder(
-        model=Model(_COHERE),
+        model=BodyModel(_COHERE),
         reads=_is_cohere,
         texts=_list_cohere_texts,
         size=_find_cohere_size,

@@ -8,7 +8,7 @@ from msgspec import Struct
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model, Object, integer, list_of, number, optional, shape
+from mockserver.dialects._fields import BodyModel, Object, integer, list_of, number, optional, shape
 from mockserver.dialects._parse import Body, Complaint, clip, read_body
 from mockserver.wire.bedrock_families import COMMAND, COMMAND_R, DEEPSEEK, LLAMA, MISTRAL, TITAN, TextFormat
 
@@ -70,7 +70,7 @@ class Prompted(Struct, frozen=True, kw_only=True):
     format of answers.
     """
 
-    model: Model
+    model: BodyModel
     reads: Callable[[str, Body], bool]
     shown: TextFormat
     prompt: str
@@ -145,7 +145,7 @@ def _match_names(*names: str, key: str) -> Callable[[str, Body], bool]:
 # The first that reads a request: by the model's id, else by the key of the prompt.
 PROMPTED: Mapping[str, Prompted] = {
     "titan": Prompted(
-        model=Model(_TITAN),
+        model=BodyModel(_TITAN),
         reads=lambda model, body: "titan" in model or ("inputText" in body and "nova" not in model),
         shown=TITAN,
         prompt="inputText",
@@ -153,7 +153,7 @@ PROMPTED: Mapping[str, Prompted] = {
         stops=("textGenerationConfig", "stopSequences"),
     ),
     "llama": Prompted(
-        model=Model(_LLAMA),
+        model=BodyModel(_LLAMA),
         reads=_match_names("llama", key="prompt"),
         shown=LLAMA,
         prompt="prompt",
@@ -161,7 +161,7 @@ PROMPTED: Mapping[str, Prompted] = {
         stops=("stop",),
     ),
     "command_r": Prompted(
-        model=Model(_COMMAND_R),
+        model=BodyModel(_COMMAND_R),
         reads=lambda model, body: "command-r" in model or ("message" in body and "messages" not in body),
         shown=COMMAND_R,
         prompt="message",
@@ -169,7 +169,7 @@ PROMPTED: Mapping[str, Prompted] = {
         stops=("stop_sequences",),
     ),
     "command": Prompted(
-        model=Model(_COMMAND),
+        model=BodyModel(_COMMAND),
         reads=_match_names("cohere.command", key="prompt"),
         shown=COMMAND,
         prompt="prompt",
@@ -177,7 +177,7 @@ PROMPTED: Mapping[str, Prompted] = {
         stops=("stop_sequences",),
     ),
     "deepseek": Prompted(
-        model=Model(_MISTRAL),
+        model=BodyModel(_MISTRAL),
         reads=_match_names("deepseek.r1", key="prompt"),
         shown=DEEPSEEK,
         prompt="prompt",
@@ -185,7 +185,7 @@ PROMPTED: Mapping[str, Prompted] = {
         stops=("stop",),
     ),
     "mistral": Prompted(
-        model=Model(_MISTRAL),
+        model=BodyModel(_MISTRAL),
         reads=lambda model, body: "prompt" in body or ("mistral." in model and "messages" not in body),
         shown=MISTRAL,
         prompt="prompt",

@@ -10,7 +10,7 @@ from typing import Any
 from mockserver.core.json import Json
 from mockserver.core.lazy import remember
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     Type,
     integer,
@@ -174,9 +174,9 @@ def _read_block(given: Json) -> Json:
     return given
 
 
-CONVERSE = Model(ConverseBody, lenient={"messages": _read_turns, "system": read_blocks})
-COUNT = Model(CountBody)
-GUARDRAIL = Model(GuardrailBody)
+CONVERSE = BodyModel(ConverseBody, lenient={"messages": _read_turns, "system": read_blocks})
+COUNT = BodyModel(CountBody)
+GUARDRAIL = BodyModel(GuardrailBody)
 
 
 # Names of models.

@@ -7,7 +7,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, Object, Type, integer, list_of, optional, shape
+from mockserver.dialects._fields import BodyModel, Object, Type, integer, list_of, optional, shape
 from mockserver.dialects._parse import Body, read_body, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects._rerank import list_ranked, show_ranked
@@ -114,7 +114,7 @@ _Text: Type = shape(text=str)
 _Source = shape(
     type=str, inlineDocumentSource=shape(type=str, textDocument=optional(_Text), jsonDocument=optional(Object))
 )
-_RERANK = Model(
+_RERANK = BodyModel(
     shape(
         queries=list_of(shape(type=str, textQuery=_Text), 1, 1),
         sources=list_of(_Source, 1, MAX_SOURCES),
@@ -128,7 +128,7 @@ _RERANK = Model(
     ),
     needed=("queries", "sources"),
 )
-_COHERE = Model(
+_COHERE = BodyModel(
     shape(query=str, documents=list_of({"type": "any"}, 1, MAX_SOURCES), top_n=optional(integer(1))),
     needed=("query", "documents"),
 )

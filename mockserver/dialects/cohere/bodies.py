@@ -5,7 +5,7 @@ A field that is null is absent, as clients send all that they know.
 
 from mockserver.core.json import Json
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     Type,
     integer,
@@ -74,7 +74,7 @@ _SAMPLING: dict[str, Type] = {
 }
 _CHATS: dict[str, Type] = {**_SAMPLING, "stream": optional(bool), "response_format": optional(_FORMAT)}
 # `POST /v2/chat`.
-CHAT = Model(
+CHAT = BodyModel(
     shape(
         model=str,
         messages=list_of(Message),
@@ -106,7 +106,7 @@ _OldTurn = tag_union(  # clients write roles in capitals or not
 )
 _OldParameter = shape(type=str, description=optional(str), required=optional(bool))
 # `POST /v1/chat`.
-OLD_CHAT = Model(
+OLD_CHAT = BodyModel(
     shape(
         message=optional(str),
         model=optional(str),
@@ -130,7 +130,7 @@ OLD_CHAT = Model(
     ),
 )
 # `POST /v1/generate`.
-GENERATE = Model(
+GENERATE = BodyModel(
     shape(
         prompt=str,
         model=optional(str),
@@ -154,7 +154,7 @@ _EMBEDDING: dict[str, Type] = {
 }
 _INPUT_TYPE = literal("search_document", "search_query", "classification", "clustering", "image")
 # `POST /v2/embed`, and the same of v1.
-EMBED = Model(
+EMBED = BodyModel(
     shape(
         model=str,
         input_type=_INPUT_TYPE,
@@ -165,11 +165,11 @@ EMBED = Model(
     ),
     needed=("model",),
 )
-OLD_EMBED = Model(shape(model=optional(str), input_type=optional(_INPUT_TYPE), **_EMBEDDING))
+OLD_EMBED = BodyModel(shape(model=optional(str), input_type=optional(_INPUT_TYPE), **_EMBEDDING))
 
 _Documents = usually(list_of(str), list_of(text_or_object(Object)))
 # `POST /v2/rerank`, and the same of v1.
-RERANK = Model(
+RERANK = BodyModel(
     shape(
         model=str,
         query=str,
@@ -181,7 +181,7 @@ RERANK = Model(
     ),
     lenient={"documents": lambda given: [_read_text(each) for each in given] if isinstance(given, list) else given},
 )
-OLD_RERANK = Model(
+OLD_RERANK = BodyModel(
     shape(
         model=optional(str),
         query=str,
@@ -199,5 +199,5 @@ def _read_text(document: Json) -> Json:
 
 
 # `POST /v1/tokenize` and `POST /v1/detokenize`.
-TOKENIZE = Model(shape(text=str, model=str))
-DETOKENIZE = Model(shape(tokens=list_of(integer(0, (1 << 53) - 1), None, 65_536), model=str))
+TOKENIZE = BodyModel(shape(text=str, model=str))
+DETOKENIZE = BodyModel(shape(tokens=list_of(integer(0, (1 << 53) - 1), None, 65_536), model=str))

@@ -11,7 +11,7 @@ from mockserver.core.tokens import read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._embeddings import ENCODINGS, make_embedding_call
-from mockserver.dialects._fields import Model
+from mockserver.dialects._fields import BodyModel
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -44,7 +44,7 @@ def make_embed_operations() -> tuple[Operation, ...]:
     )
 
 
-def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str) -> Call:
+def _parse(http: HttpRequest, validation: Validation, *, model: BodyModel, page: str) -> Call:
     refuse = make_refuse(page)
     body, parsed = read_request(model, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:

@@ -6,7 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, optional, shape
+from mockserver.dialects._fields import BodyModel, optional, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.batches import Batches
 from mockserver.dialects._openai_api.objects.files import Files
@@ -19,7 +19,9 @@ from mockserver.dialects.compatible.request import NAME, serve_at
 class _Batches(Batches):
     """Batches whose window is the host's to say: Groq's may last seven days."""
 
-    fields = Model(shape(input_file_id=str, endpoint=str, completion_window=optional(str), metadata=optional(Metadata)))
+    fields = BodyModel(
+        shape(input_file_id=str, endpoint=str, completion_window=optional(str), metadata=optional(Metadata))
+    )
 
 
 def make_batch_operations(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, literal, number, optional, shape
+from mockserver.dialects._fields import BodyModel, literal, number, optional, shape
 from mockserver.dialects._openai_api.audio import AudioApi, hide_usage
 from mockserver.dialects._openai_api.images import ImagesApi
 from mockserver.dialects._parse import Body
@@ -24,7 +24,7 @@ _AUDIO = AudioApi(
     NAME,
     write_request_id,
     show=hide_usage,
-    speech=Model(  # the voices are those of the host's models
+    speech=BodyModel(  # the voices are those of the host's models
         shape(
             input=str,
             model=optional(str),

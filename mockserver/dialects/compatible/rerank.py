@@ -14,7 +14,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, Object, integer, label_member, list_of, optional, shape, union_by
+from mockserver.dialects._fields import BodyModel, Object, integer, label_member, list_of, optional, shape, union_by
 from mockserver.dialects._reply import make_json_reply, write_request_id
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.dialects.compatible.hosts import VLLM, Host
@@ -27,10 +27,10 @@ _Document = union_by(
     label_member("<an object>", Object),
 )
 _Shared: Mapping[str, Any] = {"query": str, "documents": list_of(_Document, 1), "return_documents": optional(bool)}
-_TOGETHER = Model(
+_TOGETHER = BodyModel(
     shape(model=str, top_n=optional(integer(1)), rank_fields=optional(list_of(str)), **_Shared),
 )
-_VLLM = Model(shape(model=optional(str), top_n=optional(integer(0)), **_Shared))
+_VLLM = BodyModel(shape(model=optional(str), top_n=optional(integer(0)), **_Shared))
 
 
 def _render_together(call: Call, outcome: Ranking) -> Reply:
@@ -65,7 +65,7 @@ def _render_vllm(call: Call, outcome: Ranking) -> Reply:
 class _RerankApi(Struct, frozen=True, kw_only=True):
     """How a host ranks documents: the model of its requests, its paths, and its replies."""
 
-    model: Model
+    model: BodyModel
     paths: tuple[str, ...]
     render: Callable[[Call, Ranking], Reply]
     usual_model: str = ""

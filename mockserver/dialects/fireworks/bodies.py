@@ -12,7 +12,7 @@ from mockserver.config.tables import AfterValidator, BeforeValidator
 from mockserver.core.json import Json
 from mockserver.dialects import _fields
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     closed_shape,
     label_member,
@@ -226,5 +226,5 @@ ChatCompletionRequest = shape(
     stream_options=optional(StreamOptions),
     prompt_truncate_len=optional(Int),
 )
-COMPLETION = Model(CompletionRequest)
+COMPLETION = BodyModel(CompletionRequest)
 CHAT = make_chat_model(ChatCompletionRequest)

@@ -16,7 +16,7 @@ from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
 from mockserver.dialects._fastapi import describe_unreadable
-from mockserver.dialects._fields import Model, Reading
+from mockserver.dialects._fields import BodyModel, Reading
 from mockserver.dialects._openai_api.chat import (
     find_empty_messages,
     find_unmet_tool_choice,
@@ -66,7 +66,7 @@ def make_value_detail(message: str, param: str | None) -> Body:
     return {"loc": ["body", *split_param(param)], "msg": message, "type": _VALUE}
 
 
-def read_with_details(model: Model, body: Body, validation: Validation) -> Reading:
+def read_with_details(model: BodyModel, body: Body, validation: Validation) -> Reading:
     """Return the body as its model reads it. Raises the 422 that lists what is wrong with it."""
     try:
         if validation is Validation.OFF or len(body) <= _MAX_QUOTED_ITEMS * 2:
@@ -79,7 +79,7 @@ def read_with_details(model: Model, body: Body, validation: Validation) -> Readi
         ) from None
 
 
-def _read_request(model: Model, http: HttpRequest, validation: Validation) -> Reading:
+def _read_request(model: BodyModel, http: HttpRequest, validation: Validation) -> Reading:
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is not None:
         return Reading(usual, usual)

@@ -14,7 +14,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Models, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._fields import Model, integer, literal, optional, shape
+from mockserver.dialects._fields import BodyModel, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_call, render_embeddings
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import make_answer_reply, make_json_reply, make_request_hex
@@ -65,7 +65,7 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
     return make_answer_reply(outcome, _CHATS, call.options, lines, stream=call.stream)
 
 
-EMBED = Model(
+EMBED = BodyModel(
     shape(
         model=str,
         input=TEXTS,

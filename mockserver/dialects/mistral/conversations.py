@@ -18,7 +18,7 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Answer, ToolUse
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, Object, list_of, open_shape, optional, shape, text_or
+from mockserver.dialects._fields import BodyModel, Object, list_of, open_shape, optional, shape, text_or
 from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
 from mockserver.dialects._reply import make_answer_reply, make_data_reply, make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
@@ -47,9 +47,9 @@ _ASKED: Mapping[str, Any] = {
     "store": optional(bool),
     "handoff_execution": optional(str),
 }
-START = Model(shape(**_STANDING, **_ASKED, agent_id=optional(str), agent_version=optional(Any)))
-APPEND = Model(shape(**_ASKED, completion_args=optional(Object), tool_confirmations=optional(list_of(Object))))
-AGENT = Model(shape(**_STANDING, handoffs=optional(list_of(str)), version_message=optional(str)))
+START = BodyModel(shape(**_STANDING, **_ASKED, agent_id=optional(str), agent_version=optional(Any)))
+APPEND = BodyModel(shape(**_ASKED, completion_args=optional(Object), tool_confirmations=optional(list_of(Object))))
+AGENT = BodyModel(shape(**_STANDING, handoffs=optional(list_of(str)), version_message=optional(str)))
 _RENDERER = ConversationRenderer()
 
 

@@ -14,7 +14,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, label_member, list_of, open_shape, optional, shape, text_or, union_by
+from mockserver.dialects._fields import BodyModel, label_member, list_of, open_shape, optional, shape, text_or, union_by
 from mockserver.dialects._parse import Body, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
@@ -35,14 +35,14 @@ _Messages = list_of(MESSAGE, 1)
 _Chats = list_of(_Messages, 1)
 _Request = open_shape(messages=_Messages)
 TEXTS = text_or("<an array>", list_of(str, 1))
-JUDGE = Model(shape(model=str, input=TEXTS, metadata=optional(Any)))
-JUDGE_CHAT = Model(
+JUDGE = BodyModel(shape(model=str, input=TEXTS, metadata=optional(Any)))
+JUDGE_CHAT = BodyModel(
     shape(
         model=str,
         input=union_by(_tag_chats, label_member("<messages>", _Messages), label_member("<chats>", _Chats)),
     )
 )
-CLASSIFY_CHAT = Model(
+CLASSIFY_CHAT = BodyModel(
     shape(
         model=str,
         input=union_by(

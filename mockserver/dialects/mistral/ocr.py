@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     integer,
     list_of,
@@ -37,7 +37,7 @@ _Document = tag_union(
     open_shape(type=literal("image_url"), image_url=URL),
     open_shape(type=literal("file"), file_id=str),
 )
-OCR = Model(
+OCR = BodyModel(
     shape(
         model=optional(str),
         document=_Document,

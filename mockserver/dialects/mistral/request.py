@@ -13,7 +13,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     Schema,
     integer,
@@ -112,13 +112,13 @@ _ChatBody: Mapping[str, Any] = {
 }
 
 
-def _make_chat_model(schema: Schema) -> Model:
-    return Model(schema, conversation={"messages": read_messages}, lenient={"tools": read_tools})
+def _make_chat_model(schema: Schema) -> BodyModel:
+    return BodyModel(schema, conversation={"messages": read_messages}, lenient={"tools": read_tools})
 
 
 CHAT = _make_chat_model(shape(model=str, **_ChatBody))
 AGENT = _make_chat_model(shape(agent_id=str, **_ChatBody))
-FIM = Model(shape(model=str, prompt=str, suffix=optional(str), **_SAMPLING))
+FIM = BodyModel(shape(model=str, prompt=str, suffix=optional(str), **_SAMPLING))
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
@@ -131,7 +131,7 @@ def parse_agent_chat(http: HttpRequest, validation: Validation) -> Call:
     return _parse(http, validation, AGENT)
 
 
-def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
+def _parse(http: HttpRequest, validation: Validation, model: BodyModel) -> Call:
     body, chat = read_request(model, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)

@@ -10,7 +10,7 @@ from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS, make_embedding_call
-from mockserver.dialects._fields import Model, Object, open_shape, optional
+from mockserver.dialects._fields import BodyModel, Object, open_shape, optional
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.ollama.errors import make_refuse
 from mockserver.dialects.ollama.request import NAME, make_load_call, read
@@ -24,8 +24,8 @@ _OPTIONS = {
     "keep_alive": optional(Any),
     "truncate": optional(bool),
 }
-EMBED = Model(open_shape(input=optional(Any), dimensions=optional(int), **_OPTIONS), needed=("model",))
-EMBED_PROMPT = Model(open_shape(prompt=optional(str), **_OPTIONS), needed=("model",))
+EMBED = BodyModel(open_shape(input=optional(Any), dimensions=optional(int), **_OPTIONS), needed=("model",))
+EMBED_PROMPT = BodyModel(open_shape(prompt=optional(str), **_OPTIONS), needed=("model",))
 _refuse_embed = make_refuse("EmbedRequest")
 _refuse_prompt = make_refuse("EmbeddingRequest")
 

@@ -16,7 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, open_shape, optional
+from mockserver.dialects._fields import BodyModel, open_shape, optional
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import make_data_reply
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, make_refuse, write_error_line
@@ -30,8 +30,8 @@ EMBEDDING_WINDOW = 2048  # tokens
 LOADED_FOR = 300  # seconds that a model stays in memory
 _STEPS = 4  # lines about the download of a layer
 
-_NAMED = Model(open_shape(model=optional(str), name=optional(str), stream=optional(bool)), needed=())
-_COPIED = Model(open_shape(source=optional(str), destination=optional(str)), needed=())
+_NAMED = BodyModel(open_shape(model=optional(str), name=optional(str), stream=optional(bool)), needed=())
+_COPIED = BodyModel(open_shape(source=optional(str), destination=optional(str)), needed=())
 Object = dict[str, Json]
 
 

@@ -15,7 +15,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     label_member,
     list_of,
@@ -77,7 +77,7 @@ def _read_conversation(given: Json) -> list[dict[str, Json]]:
     return found if len(found) == len(read_list(given)) else read_messages(given)
 
 
-CHAT = Model(
+CHAT = BodyModel(
     open_shape(
         messages=optional(list_of(_Message)),
         tools=optional(list_of(open_shape(type=optional(str), function=optional(_Function)))),
@@ -87,7 +87,7 @@ CHAT = Model(
     conversation={"messages": _read_conversation},
     lenient={"tools": read_tools},
 )
-GENERATE = Model(
+GENERATE = BodyModel(
     open_shape(
         prompt=optional(str),
         suffix=optional(str),
@@ -154,7 +154,7 @@ class ReadRequest(NamedTuple):
 
 
 def read(
-    model: Model,
+    model: BodyModel,
     http: HttpRequest,
     refuse: Callable[[Complaint], Failure],
     validation: Validation,

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     integer,
     label_member,
     list_of,
@@ -113,7 +113,7 @@ Shape = shape(
     keyed=not_null(mapping(int, keys=text(most=2))),
     even=not_null(number(multiple_of=1)),
 )
-MODEL = Model(Shape)
+MODEL = BodyModel(Shape)
 
 COMPLAINTS: dict[str, tuple[dict[str, Any], Complaint]] = {
     "bool is no integer": ({"size": True}, Complaint("type", ("size",), True, ("an integer",))),
@@ -156,7 +156,7 @@ def test_complaints(fields: dict[str, Any], complaint: Complaint) -> None:
 
 def test_a_complaint_of_an_unforeseen_kind_keeps_pydantics_words() -> None:
     with pytest.raises(Failure) as caught:
-        read_body(Model(shape(a={"type": "bytes"})), {"a": 1.5}, refuse=refuse)
+        read_body(BodyModel(shape(a={"type": "bytes"})), {"a": 1.5}, refuse=refuse)
     complaint = caught.value.details["complaint"]
     assert (complaint.kind, complaint.path) == ("value", ("a",))
     assert complaint.message == "Invalid value: Input should be a valid bytes"

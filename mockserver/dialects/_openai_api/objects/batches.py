@@ -20,7 +20,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, drop_form
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, literal, optional, shape
+from mockserver.dialects._fields import BodyModel, literal, optional, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import EXPIRY, FileRow, Files, read_rows
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
@@ -66,7 +66,7 @@ class Batches(Resource):
     deleted = "batch"
     ids = IdShape("batch_", 32, "hex")
     unknown = "No batch found with id '{id}'."
-    fields = Model(
+    fields = BodyModel(
         shape(
             input_file_id=str,
             endpoint=str,

@@ -8,7 +8,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, Object, integer, list_of, literal, optional, shape
+from mockserver.dialects._fields import BodyModel, Object, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._openai_api.objects.files import Files
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
@@ -17,7 +17,7 @@ from mockserver.kinds.kept import CONTAINER_FILES, CONTAINERS
 from mockserver.kinds.objects import Objects
 
 _MINUTES = 20  # without use, after which a container expires
-_SHARED = Model(shape(file_id=optional(str)))
+_SHARED = BodyModel(shape(file_id=optional(str)))
 
 
 class Containers(Resource):
@@ -27,7 +27,7 @@ class Containers(Resource):
     deleted = "container.deleted"
     ids = IdShape("cntr_", 48, "hex")
     unknown = "Container with id '{id}' not found."
-    fields = Model(
+    fields = BodyModel(
         shape(
             name=str,
             file_ids=optional(list_of(str)),

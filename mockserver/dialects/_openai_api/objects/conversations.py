@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, nullable, shape
+from mockserver.dialects._fields import BodyModel, nullable, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.input_items import find_item_type
 from mockserver.dialects._openai_api.objects.resource import New, Resource
@@ -29,9 +29,9 @@ class Conversations(Resource):
     deleted = "conversation.deleted"
     ids = IdShape("conv_", 48, "hex")
     unknown = "Conversation with id '{id}' not found."
-    updates = Model(shape(metadata=nullable(Metadata)))
+    updates = BodyModel(shape(metadata=nullable(Metadata)))
 
-    def find_model(self) -> Model:
+    def find_model(self) -> BodyModel:
         from mockserver.dialects._openai_api import (
             responses_bodies as models,  # slow: a hundred types, which chats do not need
         )
@@ -57,7 +57,7 @@ class ConversationItems(Resource):
     unknown = "Item with id '{id}' not found in conversation '{owner}'."
     parent = Conversations
 
-    def find_model(self) -> Model:
+    def find_model(self) -> BodyModel:
         from mockserver.dialects._openai_api import (
             responses_bodies as models,  # slow: a hundred types, which chats do not need
         )

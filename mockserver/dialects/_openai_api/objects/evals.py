@@ -11,7 +11,7 @@ from mockserver.core.call import Call, IdShape, compute_fingerprint
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
-from mockserver.dialects._fields import Model, Object, list_of, optional, shape
+from mockserver.dialects._fields import BodyModel, Object, list_of, optional, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files, read_rows
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve, show_page
@@ -34,7 +34,7 @@ class Evals(Resource):
     deleted = "eval.deleted"
     ids = IdShape("eval_", 32, "hex")
     unknown = "Eval with id '{id}' not found."
-    fields = Model(
+    fields = BodyModel(
         shape(
             data_source_config=Object,
             testing_criteria=list_of(Object),
@@ -42,7 +42,7 @@ class Evals(Resource):
             metadata=optional(Metadata),
         )
     )
-    updates = Model(shape(name=optional(str), metadata=optional(Metadata)))
+    updates = BodyModel(shape(name=optional(str), metadata=optional(Metadata)))
     words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "order_by": ("created_at", "updated_at")}
 
     async def make(self, new: New, objects: Objects) -> Body:
@@ -71,7 +71,7 @@ class EvalRuns(Resource):
     deleted = "eval.run.deleted"
     ids = IdShape("evalrun_", 32, "hex")
     unknown = "Run with id '{id}' not found in eval '{owner}'."
-    fields = Model(shape(data_source=Object, name=optional(str), metadata=optional(Metadata)))
+    fields = BodyModel(shape(data_source=Object, name=optional(str), metadata=optional(Metadata)))
     parent = Evals
     statuses = ("queued",)
     events = MappingProxyType(

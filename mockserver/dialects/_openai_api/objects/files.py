@@ -12,7 +12,7 @@ from mockserver.core.kept_objects import Data, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, integer, literal, optional, shape
+from mockserver.dialects._fields import BodyModel, integer, literal, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
@@ -32,7 +32,7 @@ class Files(Resource):
     deleted = "file"
     ids = IdShape("file-", 22)
     unknown = "No such File object: {id}"
-    fields = Model(shape(purpose=str, expires_after=optional(EXPIRY)))
+    fields = BodyModel(shape(purpose=str, expires_after=optional(EXPIRY)))
     page_size = largest_page = 10_000
     filters: ClassVar[Mapping[str, str]] = {"purpose": "purpose"}
 

@@ -16,7 +16,7 @@ from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Model, Object, integer, list_of, literal, open_shape, optional, shape, text
+from mockserver.dialects._fields import BodyModel, Object, integer, list_of, literal, open_shape, optional, shape, text
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve, show_page
@@ -42,7 +42,7 @@ class FineTuningJobs(Resource):
     deleted = "fine_tuning.job"
     ids = IdShape("ftjob-", 24)
     unknown = "Could not find fine tune: {id}"
-    fields = Model(
+    fields = BodyModel(
         shape(
             model=str,
             training_file=str,
@@ -185,7 +185,7 @@ class CheckpointPermissions(Resource):
     deleted = "checkpoint.permission"
     ids = IdShape("cp_", 24)
     unknown = "No permission found with id '{id}' for checkpoint '{owner}'."
-    fields = Model(shape(project_ids=list_of(str)))
+    fields = BodyModel(shape(project_ids=list_of(str)))
     page_size = 10
     words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ("ascending", "descending")}
     filters: ClassVar[Mapping[str, str]] = {"project_id": "project_id"}
@@ -202,8 +202,8 @@ class CheckpointPermissions(Resource):
         return ObjectView(make_list_body([kept.body for kept in made], more=False))
 
 
-_RUN = Model(shape(grader=Object, model_sample=optional(str), item=optional(Object)))
-_VALIDATION = Model(shape(grader=Object))
+_RUN = BodyModel(shape(grader=Object, model_sample=optional(str), item=optional(Object)))
+_VALIDATION = BodyModel(shape(grader=Object))
 
 
 class Graders(Resource):

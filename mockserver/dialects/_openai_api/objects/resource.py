@@ -21,7 +21,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, shape
+from mockserver.dialects._fields import BodyModel, shape
 from mockserver.dialects._openai_api.stored import ORDERS, make_list_body
 from mockserver.dialects._parse import (
     Body,
@@ -74,11 +74,11 @@ class Served(Struct, frozen=True):
     work: Callable[[Any, Call, Objects], Awaitable[ObjectView]]
     method: str
     paths: tuple[str, ...]
-    body: Model | None
+    body: BodyModel | None
 
 
 def serve(
-    method: str, *paths: str, body: Model | None = None
+    method: str, *paths: str, body: BodyModel | None = None
 ) -> Callable[[Callable[[Any, Call, Objects], Awaitable[ObjectView]]], Served]:
     """Have a method answer the operation that is called like it.
 
@@ -106,9 +106,9 @@ class Resource:
     deleted: ClassVar[str]
     ids: ClassVar[IdShape]
     unknown: ClassVar[str]
-    fields: ClassVar[Model] = Model(shape())
+    fields: ClassVar[BodyModel] = BodyModel(shape())
     parent: "ClassVar[ResourceClass | None]" = None
-    updates: ClassVar[Model | None] = None
+    updates: ClassVar[BodyModel | None] = None
     statuses: ClassVar[Sequence[str]] = ()
     events: ClassVar[Mapping[str, str]] = MappingProxyType({})
     page_size: ClassVar[int] = 20
@@ -148,7 +148,7 @@ class Resource:
         """Return the object that a request makes, with its fields or file. Raises Failure."""
         return New(fields=read_fields(self.find_model(), http, validation))
 
-    def find_model(self) -> Model:
+    def find_model(self) -> BodyModel:
         """Return the model of the body that makes an object."""
         return self.fields
 
@@ -193,7 +193,7 @@ class Resource:
             ]
         )
 
-    def _parse_as(self, operation: str, work: Work, model: Model | None = None) -> Parse:
+    def _parse_as(self, operation: str, work: Work, model: BodyModel | None = None) -> Parse:
         """Return the `parse` of an operation, whose requests have a JSON body if there is a model of it."""
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
@@ -358,7 +358,7 @@ class Resource:
 ResourceClass = type[Resource]
 
 
-def read_fields(model: Model, http: HttpRequest, validation: Validation) -> Body:
+def read_fields(model: BodyModel, http: HttpRequest, validation: Validation) -> Body:
     """Return the fields of a JSON body; an empty body has none. Raises Failure."""
     body = read_object(http) if http.body.strip() else {}
     parsed: Body = read_body(model, body, refuse=refuse, validation=validation).parsed

@@ -9,7 +9,7 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, shape
+from mockserver.dialects._fields import BodyModel, shape
 from mockserver.dialects._forms import Part, nest_fields, parse_form
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
@@ -27,7 +27,7 @@ class Skills(Resource):
     deleted = "skill.deleted"
     ids = IdShape("skill_", 32, "hex")
     unknown = "Skill with id '{id}' not found."
-    updates = Model(shape(default_version=str))
+    updates = BodyModel(shape(default_version=str))
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         return read_skill(http, validation)

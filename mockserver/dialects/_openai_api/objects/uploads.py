@@ -13,7 +13,7 @@ from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape
+from mockserver.dialects._fields import BodyModel, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._openai_api.objects.files import EXPIRY, PURPOSES, Files
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
@@ -23,7 +23,7 @@ from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import DataWriter, split_data
 
 _HOUR = 3_600  # seconds, after which an upload expires
-_COMPLETION = Model(shape(part_ids=list_of(str), md5=optional(str)))
+_COMPLETION = BodyModel(shape(part_ids=list_of(str), md5=optional(str)))
 
 
 class Uploads(Resource):
@@ -33,7 +33,7 @@ class Uploads(Resource):
     deleted = "upload"
     ids = IdShape("upload_", 32, "hex")
     unknown = "No upload found with id '{id}'."
-    fields = Model(
+    fields = BodyModel(
         shape(bytes=integer(0), filename=str, mime_type=str, purpose=literal(*PURPOSES), expires_after=optional(EXPIRY))
     )
 

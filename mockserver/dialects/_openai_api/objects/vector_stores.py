@@ -12,7 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     Object,
     integer,
     list_of,
@@ -51,7 +51,7 @@ _Static = shape(max_chunk_size_tokens=integer(), chunk_overlap_tokens=integer())
 _Chunking = tag_union("type", shape(type=literal("auto")), shape(type=literal("static"), static=_Static))
 _NewFile = shape(file_id=str, attributes=optional(Object), chunking_strategy=optional(_Chunking))
 
-_SEARCH = Model(
+_SEARCH = BodyModel(
     shape(
         query=text_or("<an array of strings>", list_of(str, most=MAX_QUERIES)),
         max_num_results=optional(integer()),
@@ -69,7 +69,7 @@ class VectorStores(Resource):
     deleted = "vector_store.deleted"
     ids = IdShape("vs_", 32, "hex")
     unknown = "Vector store with id '{id}' not found."
-    fields = Model(
+    fields = BodyModel(
         shape(
             name=optional(str),
             description=optional(str),
@@ -79,7 +79,7 @@ class VectorStores(Resource):
             metadata=optional(Metadata),
         )
     )
-    updates = Model(shape(name=optional(str), expires_after=optional(_Expiry), metadata=optional(Metadata)))
+    updates = BodyModel(shape(name=optional(str), expires_after=optional(_Expiry), metadata=optional(Metadata)))
 
     async def make(self, new: New, objects: Objects) -> Body:
         files = VectorStoreFiles(self.api)
@@ -155,8 +155,8 @@ class VectorStoreFiles(Resource):
     deleted = "vector_store.file.deleted"
     ids = Files.ids
     unknown = "No file found with id '{id}' in vector store '{owner}'."
-    fields = Model(_NewFile)
-    updates = Model(shape(attributes=nullable(Object)))
+    fields = BodyModel(_NewFile)
+    updates = BodyModel(shape(attributes=nullable(Object)))
     parent = VectorStores
     statuses = ("in_progress",)
     words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "filter": SEARCHED_FILE_STATUSES}
@@ -230,7 +230,7 @@ class FileBatches(Resource):
     deleted = "vector_store.files_batch"
     ids = IdShape("vsfb_", 32, "hex")
     unknown = "No file batch found with id '{id}' in vector store '{owner}'."
-    fields = Model(
+    fields = BodyModel(
         shape(
             file_ids=optional(list_of(str)),
             files=optional(list_of(_NewFile)),

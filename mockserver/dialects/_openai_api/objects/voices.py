@@ -7,7 +7,7 @@ from mockserver.core.call import IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, literal, optional, shape, text
+from mockserver.dialects._fields import BodyModel, literal, optional, shape, text
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._openai_api.media_files import check_recording
 from mockserver.dialects._openai_api.objects.resource import New, Resource
@@ -16,7 +16,7 @@ from mockserver.kinds.kept import VOICE_CONSENTS, VOICES
 from mockserver.kinds.objects import Objects
 
 
-def read_recording(http: HttpRequest, field: str, *, model: Model, validation: Validation) -> New:
+def read_recording(http: HttpRequest, field: str, *, model: BodyModel, validation: Validation) -> New:
     """Return the object that a form makes, of its fields and the recording in one of them. Raises Failure."""
     form = parse_form(http)
     fields = read_body(model, nest_fields(form), refuse=refuse, validation=validation).parsed
@@ -38,8 +38,8 @@ class Voices(Resource):
     deleted = "audio.voice.deleted"
     ids = IdShape("voice_", 24)
     unknown = "Voice with id '{id}' not found."
-    fields = Model(shape(name=text(1), type=literal("prompt"), prompt=text(1), script_hint=optional(str)))
-    form_fields = Model(shape(name=text(1), type=optional(literal("audio_sample")), consent=str))
+    fields = BodyModel(shape(name=text(1), type=literal("prompt"), prompt=text(1), script_hint=optional(str)))
+    form_fields = BodyModel(shape(name=text(1), type=optional(literal("audio_sample")), consent=str))
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return a voice that is made from a prompt, or from a recording and the consent to it."""
@@ -62,8 +62,8 @@ class VoiceConsents(Resource):
     type = deleted = "audio.voice_consent"
     ids = IdShape("cons_", 24)
     unknown = "Voice consent with id '{id}' not found."
-    fields = Model(shape(name=str, language=str))
-    updates = Model(shape(name=str))
+    fields = BodyModel(shape(name=str, language=str))
+    updates = BodyModel(shape(name=str))
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         return read_recording(http, "recording", model=self.fields, validation=validation)

@@ -5,7 +5,7 @@ Their URLs are kept and never called: webhooks go to the URL of the settings, an
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.dialects._fields import Model, list_of, optional, shape
+from mockserver.dialects._fields import BodyModel, list_of, optional, shape
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body
 from mockserver.kinds.kept import WEBHOOK_ENDPOINTS
@@ -18,7 +18,7 @@ EVENT_TYPES = (
     "realtime.call.incoming", "response.cancelled", "response.completed", "response.failed", "response.incomplete",
 )  # fmt: skip
 _SECRETS = IdShape("whsec_", 32)  # what follows the prefix is base64
-_TEST = Model(shape(event_type=str))
+_TEST = BodyModel(shape(event_type=str))
 
 
 class WebhookEndpoints(Resource):
@@ -28,8 +28,8 @@ class WebhookEndpoints(Resource):
     deleted = "webhook_endpoint.deleted"
     ids = IdShape("whe_", 32, "hex")
     unknown = "Webhook endpoint with id '{id}' not found."
-    fields = Model(shape(name=str, url=str, event_types=list_of(str)))
-    updates = Model(shape(name=optional(str), url=optional(str), event_types=optional(list_of(str))))
+    fields = BodyModel(shape(name=str, url=str, event_types=list_of(str)))
+    updates = BodyModel(shape(name=optional(str), url=optional(str), event_types=optional(list_of(str))))
 
     async def make(self, new: New, objects: Objects) -> Body:
         return {

@@ -14,7 +14,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, closed_shape, integer, literal, optional, shape, text
+from mockserver.dialects._fields import BodyModel, closed_shape, integer, literal, optional, shape, text
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi, Resource, serve
 from mockserver.dialects._openai_api.realtime.sessions import (
@@ -30,8 +30,8 @@ from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 
 _SESSIONS = IdShape("sess_", 21)
 _EXPIRES = optional(closed_shape(anchor=optional(literal("created_at")), seconds=optional(integer(10, 7200))))
-_SECRET = Model(shape(expires_after=_EXPIRES, session=optional(SESSION)))
-_TRANSLATION = Model(shape(expires_after=_EXPIRES, session=TRANSLATION))
+_SECRET = BodyModel(shape(expires_after=_EXPIRES, session=optional(SESSION)))
+_TRANSLATION = BodyModel(shape(expires_after=_EXPIRES, session=TRANSLATION))
 _USUAL: Body = {"type": "realtime"}
 
 
@@ -98,7 +98,7 @@ class CallOperations(Resource):
     def refuse_unknown(self, name: str, owner: str) -> Failure:
         return Failure("not_found", self.unknown.format(id=clip(name)), code="call_id_not_found")
 
-    @serve("POST", "accept", body=Model(ACCEPTANCE))
+    @serve("POST", "accept", body=BodyModel(ACCEPTANCE))
     async def accept_call(self, call: Call, objects: Objects) -> ObjectView:
         """Accept a call; the socket beside it has the session that is stated."""
         kept = await self.find_asked(call, objects)
@@ -110,11 +110,11 @@ class CallOperations(Resource):
     async def hang_up_call(self, call: Call, objects: Objects) -> ObjectView:
         return await self._acknowledge(call, objects)
 
-    @serve("POST", "refer", body=Model(shape(target_uri=text(1))))
+    @serve("POST", "refer", body=BodyModel(shape(target_uri=text(1))))
     async def refer_call(self, call: Call, objects: Objects) -> ObjectView:
         return await self._acknowledge(call, objects)
 
-    @serve("POST", "reject", body=Model(shape(status_code=optional(integer()))))
+    @serve("POST", "reject", body=BodyModel(shape(status_code=optional(integer()))))
     async def reject_call(self, call: Call, objects: Objects) -> ObjectView:
         return await self._acknowledge(call, objects)
 

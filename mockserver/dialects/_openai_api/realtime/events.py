@@ -9,7 +9,7 @@ from mockserver.core.text import truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
-    Model,
+    BodyModel,
     closed_shape,
     integer,
     list_of,
@@ -69,12 +69,12 @@ _RESPONSE = closed_shape(
 )
 
 
-def _make_event_model(**fields: Any) -> Model:
-    return Model(closed_shape(type=str, event_id=optional(text(most=512)), **fields))
+def _make_event_model(**fields: Any) -> BodyModel:
+    return BodyModel(closed_shape(type=str, event_id=optional(text(most=512)), **fields))
 
 
 _ITEM_ID = {"item_id": str}
-CLIENT_EVENTS: Mapping[str, Model] = {
+CLIENT_EVENTS: Mapping[str, BodyModel] = {
     "session.update": _make_event_model(session=SESSION),
     "input_audio_buffer.append": _make_event_model(audio=str),
     "input_audio_buffer.commit": _make_event_model(),

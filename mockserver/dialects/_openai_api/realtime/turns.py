@@ -21,7 +21,7 @@ from mockserver.core.tokens import IMAGES
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import Model, list_of, literal, optional, shape
+from mockserver.dialects._fields import BodyModel, list_of, literal, optional, shape
 from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat import replace_ids
 from mockserver.dialects._openai_api.chat_bodies import Metadata
@@ -34,7 +34,7 @@ from mockserver.media.samples import FORMATS
 from mockserver.wire.realtime import TOKEN_OF_USER, RealtimeOptions, Voice, stream_events
 
 MAX_TOKENS = 4096  # of an answer
-TURN = Model(
+TURN = BodyModel(
     shape(
         model=optional(str),
         audio=optional(shape(output=optional(OUTPUT))),

@@ -74,6 +74,7 @@ function hello(event) {
   const another = boot && boot !== event.boot;
   if (another) {
     state.clear();
+    digested.clear();
     state.say("The server has begun a new journal.");
   }
   boot = event.boot;
@@ -173,5 +174,6 @@ export async function digest(rows) {
     for (const numbers of inParts(wanted.map((row) => row.call))) state.add(await summaries({ digest: true, numbers }));
   } catch {
     wanted.forEach((row) => digested.delete(row.call));
+    setTimeout(() => digest(wanted.map((row) => state.row(row.call)).filter(Boolean)), WAITS.at(-1));
   }
 }

@@ -116,9 +116,11 @@ def join_answer(reply: Reply, more: HeaderLines) -> bytes | None:
     if lines is None:
         return None
     body = reply.body
-    if lines.endswith(_IN_CHUNKS):
-        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
-    return b"%b\r\n%b" % (lines, body)
+    if not lines.endswith(_IN_CHUNKS):
+        return b"%b\r\n%b" % (lines, body)
+    if not body:
+        return lines + b"\r\n0\r\n\r\n"
+    return b"%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (lines, len(body), body)
 
 
 def join_headers(reply: Reply, more: HeaderLines) -> bytes | None:

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain
 from operator import attrgetter
 
 from msgspec import Struct, field
@@ -63,11 +63,14 @@ class Tally:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Count calls that have ended."""
-        ways: defaultdict[Way, list[Row]] = defaultdict(list)
-        for (dialect, operation, status, source, ended), alike in groupby(sorted(rows, key=_find_way), key=_find_way):
-            ways[dialect, operation, status, self._find_counted(source), ended] += alike
-        for way, together in ways.items():
-            self.ways.setdefault(way, Sums()).add(together)
+        alike: defaultdict[Way, list[Row]] = defaultdict(list)
+        for way, row in zip(map(_find_way, rows), rows, strict=True):
+            alike[way].append(row)
+        together: defaultdict[Way, list[Row]] = defaultdict(list)
+        for (dialect, operation, status, source, ended), found in alike.items():
+            together[dialect, operation, status, self._find_counted(source), ended] += found
+        for way, found in together.items():
+            self.ways.setdefault(way, Sums()).add(found)
         self.faults.update(fault.name for fault in chain.from_iterable(map(attrgetter("plan.faults"), rows)))
 
     def _find_counted(self, source: str) -> str:

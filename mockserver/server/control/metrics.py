@@ -88,7 +88,7 @@ class JournalCollector:
             totals = Counter[Labels]()
             for values, count in each.found:
                 totals[values] += count
-            for values, count in totals.items():
+            for values, count in sorted(totals.items()):
                 counter.add_metric(values, count)
             yield counter
         groups = defaultdict[Labels, list[Sums]](list)
@@ -96,7 +96,7 @@ class JournalCollector:
             groups[dialect, operation or "none"].append(sums)
         for name, words, find_times in _TIMES:
             histogram = HistogramMetricFamily(f"mockserver_{name}", words, labels=("dialect", "operation"))
-            for values, group in groups.items():
+            for values, group in sorted(groups.items()):
                 times = list(map(find_times, group))
                 counts = [sum([each.buckets[at] for each in times]) for at in range(len(_BUCKETS))]
                 reached = map(float, accumulate(counts))  # each with those of the smaller ones

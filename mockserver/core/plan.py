@@ -290,7 +290,7 @@ class Choice(Struct, frozen=True, dict=True):
                 if name[0] == "{":
                     name = name.replace(TOOL_NAME, made.name, 1)
                 use = ToolCall(name, made.name, arguments=made.arguments, kind=made.kind, namespace=made.namespace)
-                part = ToolUse(use, part.chunks, part.tokens)
+                part = ToolUse(use, part.chunks, part.tokens, part.is_json)
             parts.append(part)
         if not is_signed:
             return self

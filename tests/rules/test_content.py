@@ -23,6 +23,12 @@ MADE = {
     "{refusal: never}": (Refusal("never"),),
     "{text: '{{ last_user }}!'}": (Text("hello!"),),
     "{reasoning: hm, text: hi, tool_calls: [{name: f}]}": (Reasoning("hm"), Text("hi"), use("f", "{}")),
+    "{reasoning: '{{ last_user }}', tool_calls: [{name: f}, {name: f}]}": (
+        Reasoning("hello"),
+        use("f", "{}"),
+        use("f", "{}"),
+    ),
+    "{refusal: 'never {{ last_user }}'}": (Refusal("never hello"),),
     "{tool_calls: [{name: f, arguments: {a: '{{ last_user }}'}, id: c}]}": (
         use("f", '{"a":"hello"}', "c", is_json=True),
     ),

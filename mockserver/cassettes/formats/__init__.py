@@ -5,10 +5,11 @@ A new format is a module here and a line of FORMATS. Which one an operation has,
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from mockserver.cassettes.parsed_response import ParsedResponse, Table
+from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.cassettes.stream_events import Event, parse_events
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import try_parse
@@ -20,11 +21,15 @@ StreamEnd = re.Pattern[bytes] | ResponseEvent  # finds the last event of a strea
 
 
 class AnswerFormat(Struct, frozen=True):
-    """The functions that read the events of a stream, and a whole body; `end` finds the event that ends a stream."""
+    """The functions that read the events of a stream, and a whole body; `end` finds the event that ends a stream.
+
+    `reads_any`: a body may be another value than a table, or no JSON.
+    """
 
     from_events: Callable[[Sequence[Event]], ParsedResponse] | None = None
-    from_body: Callable[[Table], ParsedResponse] | None = None
+    from_body: Callable[[Any], ParsedResponse] | None = None
     end: StreamEnd | None = None
+    reads_any: bool = False
 
 
 def find_answer_format(form: str) -> AnswerFormat:
@@ -59,11 +64,9 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         error = whole.get("error") or whole if isinstance(whole, Mapping) else whole
         return ParsedResponse(error=error, status=reply.status, body=whole)
     body = try_parse(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
-    if isinstance(body, list):  # a stream of Gemini, asked for as one array
-        streamed = tuple([Event(0.0, "", text="", json=each) for each in body])
-    if answers.from_events is not None and (reply.frames is not None or isinstance(body, list)):
-        return answers.from_events(streamed)
-    if answers.from_body is not None and isinstance(body, Mapping):
+    if reply.frames is not None:
+        return ParsedResponse(status=reply.status) if answers.from_events is None else answers.from_events(streamed)
+    if answers.from_body is not None and (answers.reads_any or isinstance(body, Mapping)):
         return answers.from_body(body)
     return ParsedResponse(status=reply.status)
 

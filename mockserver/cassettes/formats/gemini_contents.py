@@ -24,8 +24,9 @@ def _read_stream(found: Sequence[Event]) -> ParsedResponse:
     return end_stream(read, found, complete=read.complete)
 
 
-def _read_body(body: Table) -> ParsedResponse:
-    return _read_contents([body])
+def _read_body(body: Json) -> ParsedResponse:
+    """Return the response of a body, or of a stream that was asked for as one list."""
+    return _read_contents(read_rows([body]) or read_rows(body))
 
 
 def _read_contents(bodies: Sequence[Table]) -> ParsedResponse:
@@ -99,4 +100,5 @@ _COUNTS = {
     "totalTokenCount": "total_tokens",
 }
 
-CONTENTS = AnswerFormat(_read_stream, _read_body, compile_lazily(rb'"(?:finishReason|blockReason)"\s*:|' + ERROR))
+_LAST_EVENT = rb'"(?:finishReason|blockReason)"\s*:'
+CONTENTS = AnswerFormat(_read_stream, _read_body, compile_lazily(_LAST_EVENT + b"|" + ERROR), reads_any=True)

@@ -454,7 +454,7 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
     # An exact list of pieces applies to the text; the parts before it are split as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
-        yield context.at("reasoning").compile_text(content.reasoning).map(lambda text: Reasoning(text, before))
+        yield context.at("reasoning").compile_text(content.reasoning).map(partial(Reasoning, chunks=before))
     for index, spec in enumerate(content.items or ()):
         yield from compile_item(spec, before, context.at("items", index))
     if content.text is not None:
@@ -473,10 +473,10 @@ def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Co
     for index, block in enumerate(content.content or ()):
         yield _compile_block(block, context.at("content", index))
     if content.refusal is not None:
-        yield context.at("refusal").compile_text(content.refusal).map(lambda text: Refusal(text, cut))
+        yield context.at("refusal").compile_text(content.refusal).map(partial(Refusal, chunks=cut))
     for index, call in enumerate(content.tool_calls or ()):
-        before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
-        yield compile_tool_use(call, cut, context.at("tool_calls", index), before=before)
+        same = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
+        yield compile_tool_use(call, cut, context.at("tool_calls", index), before=same)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
         yield from _compile_part(part, find_cut(chunks), notes=notes, context=context.at("parts", index))

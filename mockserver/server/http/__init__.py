@@ -9,7 +9,6 @@ Each module has one concern:
 - framing.py: how an answer is framed for its client; no I/O
 - deadlines.py: by when a client has to go on; turns for others while a crowd connects
 - tcp.py: how fast bytes come and go, what the client has not taken, resets
-
 - socket_protocol.py: a connection that has become a WebSocket
 
 Of uvicorn they use what it gives to a protocol: its configuration, and the state of its server. The protocols that it

@@ -165,6 +165,8 @@ async function reload(open) {
 }
 
 const digested = new Map();
+const missed = new Set(); // calls whose digests could not be read
+let retry = 0;
 const stamp = (row) => `${row.at} ${row.ended}`;
 
 export async function digest(rows) {
@@ -173,7 +175,17 @@ export async function digest(rows) {
   try {
     for (const numbers of inParts(wanted.map((row) => row.call))) state.add(await summaries({ digest: true, numbers }));
   } catch {
-    wanted.forEach((row) => digested.delete(row.call));
-    setTimeout(() => digest(wanted.map((row) => state.row(row.call)).filter(Boolean)), WAITS.at(-1));
+    for (const { call } of wanted) {
+      digested.delete(call);
+      missed.add(call);
+    }
+    clearTimeout(retry);
+    retry = setTimeout(digestMissed, WAITS.at(-1));
   }
+}
+
+function digestMissed() {
+  const rows = [...missed].map(state.row).filter(Boolean);
+  missed.clear();
+  digest(rows);
 }

@@ -159,3 +159,19 @@ def test_a_response_that_breaks_off_says_what_had_come() -> None:
     found = streamed(delta(0, "H"), done, delta(1, "Half of "), delta(1, "this"), error, operation="responses")
     assert [part.text for part in found.choices[0].parts] == ["Hi", "Half of this"]
     assert (found.broken, found.error) == (True, error)
+
+
+@pytest.mark.parametrize(
+    ("form", "body", "complete"),
+    [
+        ("contents", '[{"candidates": [{"finishReason": "STOP"}]}]', True),
+        ("contents", '[{"candidates": [{"content": {"par', False),
+        ("contents", "", False),
+        ("mcp_call", '[{"id": 1, "result": {}}]', True),
+        ("chat", "[]", True),
+    ],
+)
+def test_only_geminis_streams_are_lists(form: str, body: str, complete: bool) -> None:
+    read = parse_response(Recorded(200, (), body.encode()), form)
+    assert read.complete is complete
+    assert bool(read.choices) is (form == "contents" and complete)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import islice, product
 
 from load import post
 
@@ -92,6 +93,27 @@ def embed(text: str) -> bytes:
     """Ask for an embedding of 1,536 dimensions, in base64 as OpenAI's client does."""
     body = {"model": "text-embedding-3-small", "input": text, "encoding_format": "base64"}
     return post("/v1/embeddings", json.dumps(body).encode())
+
+
+def ask_for_weather(text: str, *, others: int = 1) -> bytes:
+    """Ask for the weather, with a tool for it among others."""
+    verbs = ("update", "delete", "list", "archive", "export")
+    things = ("invoice", "contract", "parcel", "ticket", "address", "payment", "mailbox", "photo", "device", "backup")
+    names = (f"{verb}_{thing}" for verb, thing in islice(product(verbs, things), others))
+    return chat(text, tools=[*map(offer, names), offer("get_weather")])
+
+
+def extract_person(text: str) -> bytes:
+    """Ask for an object of five properties that the text mentions."""
+    kinds = {"name": "string", "age": "integer", "city": "string", "customer_number": "integer", "is_member": "boolean"}
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in kinds.items()},
+        "required": [*kinds],
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "person", "strict": True, "schema": schema}}
+    return chat(f"Extract the person: {text}", response_format=form)
 
 
 def show_picture(text: str) -> bytes:

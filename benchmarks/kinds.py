@@ -179,6 +179,35 @@ def list_others() -> Iterator[Kind]:
         settings="cassette",
     )
     yield Kind(name="generated text", at_most=4, text="on the topic of {}", answer='"content":"')
+    yield Kind(
+        name="generated text, stream",
+        at_most=4,
+        ask=partial(chat, stream=True),
+        text="on the topic of {}",
+        answer='"delta":{"content"',
+    )
+    called = r'"arguments":"{\"city\":\"Oslo'
+    yield Kind(
+        name="generated call, two tools",
+        at_most=6,
+        ask=chats.ask_for_weather,
+        text="Is it warm in Oslo? {}",
+        answer=called,
+    )
+    yield Kind(
+        name="generated call, fifty tools",
+        at_most=10,
+        ask=partial(chats.ask_for_weather, others=49),
+        text="Is it warm in Oslo? {}",
+        answer=called,
+    )
+    yield Kind(
+        name="generated object of five properties",
+        at_most=6,
+        ask=chats.extract_person,
+        text="Ada Lovelace, 36, lives in London, customer {}",
+        answer=r"\"name\":\"Ada Lovelace\"",
+    )
     yield Kind(name="generated prose of 100 tokens", text="prose {}", answer='"content":"')
     yield Kind(
         name="mixed load",

@@ -20,6 +20,7 @@ from mockserver.model.arguments.assigning import (
     Assignment,
     Candidate,
     Fits,
+    Rankings,
     assign,
     assign_required,
     find_count_of_items,
@@ -28,7 +29,7 @@ from mockserver.model.arguments.assigning import (
     rank_candidates,
     read_properties,
 )
-from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Mention
+from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Mention, Property
 from mockserver.model.arguments.mentions import read
 from mockserver.model.vocabulary import keep_ends, make_vocabulary, split_name
 
@@ -50,6 +51,7 @@ class Mentions(Struct, frozen=True):
     sparse: bool = False  # for arguments: what nobody says is left out
     is_settled: bool = False  # work was done: of an answer and more work, the answer is due
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
+    rankings: Rankings = {}  # of this text, for properties that are looked up again
 
     def assign(
         self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = (), owner: str = ""
@@ -64,11 +66,11 @@ class Mentions(Struct, frozen=True):
             return {}, self
         properties = _take_first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
-        props = read_properties(properties, required, owner)
-        ranked = rank_candidates(self.text, self.found, props=props, among=props)
+        props = read_properties(properties, owner)
+        ranked = self._rank(props, among=props)
         assign(assignment, ranked, props)
-        later = tuple(other._add_more(properties, assignment) for other in self.later)
-        missing = tuple(prop for prop in props if prop.required and prop.name not in assignment.given)
+        later = tuple([other._add_more(properties, assignment) for other in self.later])
+        missing = [prop for prop in props if prop.name in required and prop.name not in assignment.given]
         if missing:  # only now: clear values of a later text are better than weak ones of the first
             assign_required(assignment, ranked, missing)
         assignment.sort_similar(props)
@@ -83,7 +85,7 @@ class Mentions(Struct, frozen=True):
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(rest)
-        ranked = rank_candidates(self.text, self.found, props=props, among=read_properties(properties))
+        ranked = self._rank(props, among=read_properties(properties))
         assign(own, ranked, props)
         for match in ranked:  # of a text that is but one value, weaker evidence is enough
             first = match.mentions[0]
@@ -91,6 +93,9 @@ class Mentions(Struct, frozen=True):
                 own.take(match)
         earlier.given |= own.given
         return self._mark_used(own.used)
+
+    def _rank(self, props: Sequence[Property], among: Sequence[Property]) -> Sequence[Candidate]:
+        return rank_candidates(self.text, self.found, props=props, among=among, known=self.rankings)
 
     def _mark_used(self, used: Sequence[Mention]) -> "Mentions":
         if not used and not self.used:
@@ -136,8 +141,16 @@ class Mentions(Struct, frozen=True):
 
         Objects that are `listed`, as items of one list, may have different properties.
         """
-        sets = split_objects(self.text, self.found, _take_first(properties), listed=listed)
-        if sets == [ObjectMentions(self.found)]:
+        if _SEVERAL.search(self.text) is None:
+            return (self,)
+        properties = _take_first(properties)
+        sets = [ObjectMentions(part) for part in _list_json_objects(self.found, properties)]
+        if not sets:
+            props = read_properties(properties)
+            scalar = [prop for prop in props if {"array", "object"}.isdisjoint(prop.types)]
+            ranked = self._rank(props if len(scalar) == len(props) else scalar, among=())
+            sets = split_objects(self.text, self.found, ranked, alone=len(properties) < 2, listed=listed)
+        if not sets:
             return (self,)
         return tuple(replace(self, found=each.own, used=(*self.used, *each.others)) for each in sets)
 
@@ -200,20 +213,13 @@ class ObjectMentions(NamedTuple):
 
 
 def split_objects(
-    text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
+    text: str, found: Sequence[Mention], ranked: Sequence[Candidate], *, alone: bool, listed: bool
 ) -> list[ObjectMentions]:
-    """Return the mentions of each object, with those that all share; one set where nothing repeats.
+    """Return the mentions of each object, with those that all share; nothing where nothing repeats.
 
-    Objects of a list (`listed`) may have different properties.
+    Objects of a list (`listed`) may have different properties. `alone`: they have only one.
     """
-    whole = [ObjectMentions(tuple(found))]
-    if not _SEVERAL.search(text):
-        return whole
-    if given := _list_json_objects(found, properties):
-        return [ObjectMentions(part) for part in given]
-    scalar = [prop for prop in read_properties(properties) if not set(prop.types) & {"array", "object"}]
-    ranked = rank_candidates(text, found, scalar)
-    records = _find_records(text, found, ranked, listed=listed) if len(properties) > 1 else []
+    records = [] if alone else _find_records(text, found, ranked, listed=listed)
     claimed = records or _find_repeats(text, ranked)
     every = [claim for claims in claimed for claim in claims]
     shared = [mention for mention in found if not any(map(mention.overlaps, every))]
@@ -221,7 +227,7 @@ def split_objects(
     for claims in claimed[:_MOST_SETS]:
         own = sorted((*shared, *_list_own(claims, found)), key=lambda mention: (mention.start, -mention.end))
         sets.append(ObjectMentions(tuple(own), tuple(claim for claim in every if claim not in claims)))
-    return sets or whole
+    return sets
 
 
 def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import timedelta
 from functools import cache
 from itertools import islice
+from typing import NamedTuple
 
 from msgspec import Struct
 from pydantic_core import to_json
@@ -19,11 +20,12 @@ from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
     UNTOLD,
+    Hits,
     Mention,
     Property,
     ask_for_parts,
+    find_hits,
     measures_in_words,
-    read_item,
     read_property,
     score,
 )
@@ -44,6 +46,7 @@ from mockserver.model.vocabulary import (
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 WHOLE = "answer"  # the name of a value that is not a property
 Scored = tuple[int, Mention]
+Place = tuple[int, int]  # where something starts and ends
 
 
 class Candidate(Struct, frozen=True):
@@ -59,11 +62,6 @@ class Candidate(Struct, frozen=True):
         """Whether it is one thing in passing, and no list."""
         return self.is_list and len(self.mentions) == 1
 
-    @property
-    def rank(self) -> tuple[int, int, int]:
-        """Sorts the best first: by points, then by the order of the text, then of the schema."""
-        return (-self.points, self.mentions[0].start, self.prop.order)
-
 
 class Assignment(Struct):
     """The values that properties have so far, and the mentions that are used."""
@@ -77,29 +75,31 @@ class Assignment(Struct):
     def take(self, match: Candidate) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
         name = match.prop.name
-        used = self.used
-        if match.prop.semantic_type == "currency":  # an amount of money says two things
-            used = [other for other in used if other.kind in ("currency", "money")]
-        if name in self.given or any(mention.overlaps(other) for mention in match.mentions for other in used):
+        if name in self.given:
             return False
-        value = next((value for value in _list_values(self.text, match) if self.fits(name, value)), None)
-        if value is None:
-            return False
-        self.given[name] = value
-        self.used.extend(match.mentions)
-        self.places |= {} if match.is_list else {name: match.mentions[0]}
-        return True
+        is_currency = match.prop.semantic_type == "currency"  # an amount of money says two things
+        for other in self.used:
+            if is_currency and other.kind not in ("currency", "money"):
+                continue
+            for mention in match.mentions:
+                if mention.start < other.end and other.start < mention.end:
+                    return False
+        for value in _list_values(self.text, match):
+            if value is not None and self.fits(name, value):
+                self.given[name] = value
+                self.used.extend(match.mentions)
+                if not match.is_list:
+                    self.places[name] = match.mentions[0]
+                return True
+        return False
 
     def sort_similar(self, props: Sequence[Property]) -> None:
         """Give properties that differ in a letter or a number, as a and b, their values in the order of the text."""
         groups: dict[tuple[str, ...], list[str]] = {}
-        for prop in sorted(props, key=lambda prop: prop.name):
-            if (
-                prop.name in self.places
-                and (rest := tuple(word for word in prop.words if not _is_sign(word))) != prop.words
-            ):
-                groups.setdefault((*prop.types, "", *rest), []).append(prop.name)
-        for names in groups.values():
+        for prop in props:
+            if prop.series and prop.name in self.places:
+                groups.setdefault(prop.series, []).append(prop.name)
+        for names in map(sorted, groups.values()):
             found = sorted((self.places[name] for name in names), key=lambda mention: mention.start)
             if len(found) == 2 and found[1].cue == "from" != found[0].cue:  # "12 from 50" begins with 50
                 found.reverse()
@@ -113,36 +113,30 @@ class Assignment(Struct):
             self.used.append(Mention("free", self.text[slice(*place)], *place))
 
 
-def _is_sign(word: str) -> bool:
-    return (len(word) == 1 and word.isalpha()) or (word.isdecimal() and len(word) < 4)
-
-
-def read_properties(
-    properties: Mapping[str, Json], required: Collection[str] = (), owner: str = ""
-) -> Sequence[Property]:
+def read_properties(properties: Mapping[str, Json], owner: str = "") -> Sequence[Property]:
+    """Return what an object's properties ask for; equal ones get the same sequence, where it is kept."""
     if len(properties) > _FEW_PROPERTIES and not spend(_STEPS_OF_PROPERTY * len(properties)):
         return ()
     written = to_json(properties, inf_nan_mode="constants")
     reading = _read_known_properties if len(written) <= _LONGEST_CACHED else _read_known_properties.__wrapped__
-    return reading(written, frozenset(required).intersection(properties), owner)
+    return reading(written, owner if "name" in properties else "")
 
 
 @remember(1024)
-def _read_known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
+def _read_known_properties(written: bytes, owner: str) -> Sequence[Property]:
     """Read properties of which `written` is the JSON: the same ones come with each request, as new objects."""
     listed = enumerate(json.loads(written).items())
     return ask_for_parts(
-        [
-            read_property(name, schema, at, required=name in required, owner=owner if name == "name" else "")
-            for at, (name, schema) in listed
-        ]
+        [read_property(name, schema, at, owner=owner if name == "name" else "") for at, (name, schema) in listed]
     )
 
 
 def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
     """Fill properties with what the mentions say clearly, the best candidates first."""
     for match in ranked:
-        if match.points >= ENOUGH:
+        if match.points < ENOUGH:
+            break
+        if match.prop.name not in assignment.given:
             assignment.take(match)
     for prop in props:
         if prop.name in assignment.given:
@@ -157,86 +151,120 @@ def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[
 
 def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
     """Fill properties that are required on weaker evidence too, down to the phrase that is left."""
-    names = {prop.name for prop in props}
-    ranked = [match for match in ranked if match.prop.name in names and not (_lists_texts(match.prop) and match.is_one)]
-    for match in ranked:
-        if match.points >= ENOUGH_FOR_REQUIRED:
-            assignment.take(match)
+    given = assignment.given
+    missing = {prop.name: prop for prop in props}
+    ranked = [match for match in ranked if match.prop.name in missing]
+    if not ranked and not any(prop.takes_text or prop.item for prop in props):
+        return
+    ranked = [match for match in ranked if not (match.is_one and _lists_texts(match.prop))]
 
-    def list_missing() -> list[Property]:
-        return [prop for prop in props if prop.name not in assignment.given]
+    def take(matches: Iterable[Candidate]) -> None:
+        for match in matches:
+            if match.prop.name in missing and assignment.take(match):
+                del missing[match.prop.name]
 
     def take_any(prop: Property, more_than: int) -> None:
-        any(assignment.take(match) for match in ranked if match.prop is prop and match.points > more_than)
+        take(match for match in ranked if match.prop is prop and match.points > more_than)
 
-    for prop in list_missing():
+    def take_text(prop: Property, kind: str) -> None:
+        assignment.take_text(prop, find_remainder(assignment.text, kind, assignment.used))
+        if prop.name in given:
+            del missing[prop.name]
+
+    take(match for match in ranked if match.points >= ENOUGH_FOR_REQUIRED)
+    for prop in [*missing.values()]:
         if prop.semantic_type == "title":
             take_any(prop, 5)
-        if _takes_free_text(prop) and prop.name not in assignment.given:
-            assignment.take_text(prop, find_remainder(assignment.text, _find_kind_of_text(prop), assignment.used))
-    for prop in list_missing():
+        if _takes_free_text(prop) and prop.name in missing:
+            take_text(prop, _find_kind_of_text(prop))
+    for prop in [*missing.values()]:
         takes_order = _lists_texts(prop) and not orders_to_invent(assignment.text)
         place = find_remainder(assignment.text, "question", assignment.used) if takes_order else None
         if place and assignment.fits(prop.name, [assignment.text[slice(*place)]]):
-            assignment.given[prop.name] = [assignment.text[slice(*place)]]
+            given[prop.name] = [assignment.text[slice(*place)]]
+            del missing[prop.name]
     for numeric in (True, False):
-        rest = [prop for prop in list_missing() if prop.numeric == numeric]
+        rest = [prop for prop in missing.values() if prop.numeric == numeric]
         if len(rest) == 1 and not rest[0].choices:  # a phrase is better for a text than a stray word
             take_any(rest[0], 6 if not numeric and rest[0].semantic_type == "" else 0)
-    for match in ranked:
-        if match.mentions[0].kind in _NAMES and match.points >= _WEAK and not match.is_list:
-            assignment.take(match)
-    rest = [prop for prop in list_missing() if prop.takes_text]
+    take(m for m in ranked if m.points >= _WEAK and not m.is_list and m.mentions[0].kind in _NAMES)
+    rest = [prop for prop in missing.values() if prop.takes_text]
     if len(rest) == 1 and (rest[0].semantic_type == "" or rest[0].semantic_type in _FREE_TEXTS):
-        assignment.take_text(rest[0], find_remainder(assignment.text, "", assignment.used))
+        take_text(rest[0], "")
+
+
+Rankings = dict[tuple[int, int, int], tuple[Sequence[object], Sequence[Candidate]]]  # by identities of what is ranked
 
 
 def rank_candidates(
-    text: str, found: Sequence[Mention], props: Sequence[Property], among: Sequence[Property] = ()
+    text: str,
+    found: Sequence[Mention],
+    props: Sequence[Property],
+    among: Sequence[Property] = (),
+    known: Rankings | None = None,
 ) -> Sequence[Candidate]:
-    """Return the pairs of property and mention that speak for each other, best first; none if that is too much work."""
+    """Return the pairs of property and mention that speak for each other, best first; none if that is too much work.
+
+    `among`: all properties of the object, where some have their values. `known` has what was ranked before.
+    """
     half = max(20, _MOST_PAIRS // max(1, len(props))) // 2
     looked_at = found if len(found) <= 2 * half else (*found[:half], *found[-half:])  # the middle tells least
     if not spend(len(props) * len(looked_at)):
         return ()
-    heads = frozenset(word for prop in among or props for word in prop.words if len(word) > 1) - UNTOLD
-    every = (match for prop in props for match in _find_candidates(text, looked_at, prop=prop, heads=heads))
-    return sorted(every, key=lambda match: match.rank)
+    known = {} if known is None else known
+    key = (id(found), id(props), id(among or props))
+    if key not in known:
+        heads = {word for prop in among or props for word in prop.words if len(word) > 1} - UNTOLD
+        around = {word for mention in looked_at for word in (*mention.before, *mention.after)}
+        candidates: list[Candidate] = []
+        for prop, hits in zip(props, find_hits(around, props), strict=True):
+            candidates += _find_candidates(text, looked_at, prop=prop, hits=hits, heads=heads)
+        candidates.sort(key=lambda match: (-match.points, match.mentions[0].start, match.prop.order))
+        if len(known) >= _MOST_RANKINGS:
+            known.clear()
+        known[key] = (found, props, among), candidates  # nothing else gets their identity
+    return known[key][1]
 
 
 def _find_candidates(
-    text: str, found: Sequence[Mention], prop: Property, heads: Collection[str]
-) -> Iterator[Candidate]:
+    text: str, found: Sequence[Mention], prop: Property, hits: Hits, heads: Collection[str]
+) -> list[Candidate]:
+    candidates: list[Candidate] = []
     if prop.choices:
-        yield from (Candidate(points, prop, (mention,)) for points, mention in find_choices(text, prop))
+        candidates += [Candidate(points, prop, (mention,)) for points, mention in find_choices(text, prop)]
         found = [each for each in found if each.kind in _NAMED_VALUES]
-    if "array" in prop.types:
-        yield from _find_lists(text, found, prop)
+    if prop.item is not None:
+        candidates += _find_lists(text, found, prop=prop, item=prop.item, hits=hits)
+    scorers = prop.scorers
     for mention in found:
-        points = score(mention, prop)
-        if points > 0 and any(word in heads and word not in prop.words for word in mention.before[:1]):
+        if mention.kind not in scorers:
+            continue
+        points = scorers[mention.kind](mention, prop, hits)
+        if points > 0 and mention.before and mention.before[0] in heads and mention.before[0] not in prop.words:
             points -= _AGAINST_OTHERS
-        if points > 0 and not (mention.kind == "words" and _is_only_names(mention, (*heads, *prop.words))):
-            yield Candidate(points, prop, (mention,))
+        if points > 0 and not (mention.kind == "words" and _is_only_names(mention, {*heads, *prop.words})):
+            candidates.append(Candidate(points, prop, (mention,)))
     if prop.takes_text:
-        for hint in sorted(prop.hints)[:_MOST_EXAMPLES]:
+        for hint in sorted(prop.hints)[:_MOST_EXAMPLES] if prop.hints else ():
             places = _find_runs(text, split_name(hint) or (hint,))
-            yield from (Candidate(48, prop, (Mention("words", text[slice(*at)], *at),)) for at in places)
-        rests = filter(None, (_remove_name(each, prop) for each in found))
-        yield from (Candidate(44, prop, (rest,)) for rest in rests)
+            candidates += [Candidate(48, prop, (Mention("words", text[slice(*at)], *at),)) for at in places]
+        for mention in found:
+            if mention.kind in ("words", "name") and isinstance(mention.value, str) and " " in mention.value:
+                rest = _remove_name(mention, mention.value.split(" "), prop)
+                candidates += [] if rest is None else [Candidate(44, prop, (rest,))]
+    return candidates
 
 
 def _is_only_names(mention: Mention, names: Collection[str]) -> bool:
     said = str(mention.value).lower().split(" ")
-    return {find_singular(word) for word in said if weigh_word(word) > _FAINT}.issubset(names) and find_singular(
-        said[-1]
-    ) in names
+    if find_singular(said[-1]) not in names:
+        return False
+    return {find_singular(word) for word in said if weigh_word(word) > _FAINT}.issubset(names)
 
 
-def _remove_name(mention: Mention, prop: Property) -> Mention | None:
+def _remove_name(mention: Mention, words: Sequence[str], prop: Property) -> Mention | None:
     """Return the rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
-    words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
-    if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
+    if len(words) > 5 or len(prop.words[-1]) < 3:
         return None
     if find_singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
         return Mention("words", " ".join(words[1:]), start=mention.start + len(words[0]) + 1, end=mention.end)
@@ -262,7 +290,7 @@ def orders_one_list(text: str) -> bool:
 
 def _lists_texts(prop: Property) -> bool:
     """Return whether a property is a list of sentences, such as the steps of a plan."""
-    return "array" in prop.types and not _SENTENCES.isdisjoint(prop.words) and read_item(prop).takes_text
+    return not _SENTENCES.isdisjoint(prop.words) and bool(prop.item and prop.item.takes_text)
 
 
 def _takes_free_text(prop: Property) -> bool:
@@ -279,41 +307,71 @@ def _find_kind_of_text(prop: Property) -> str:
 # Words of the text itself
 
 
+Words = tuple[str, ...]  # in the singular
+
+
 @remember(32)
-def _index_words(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
-    words = tuple((find_singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
+def _index_words(text: str) -> tuple[Sequence[tuple[str, int, int]], Mapping[str, Sequence[int]]]:
+    words = [(find_singular(found[0]), *found.span()) for found in _WORD.finditer(text)]
     places: dict[str, list[int]] = {}
     for at, (word, _, _) in enumerate(words):
         places.setdefault(word, []).append(at)
     return words, places
 
 
-def _find_runs(text: str, pieces: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+def _find_runs(text: str, pieces: Words) -> list[Place]:
     words, places = _index_words(text)
-    for at in places.get(pieces[0], ())[:_MOST_PLACES]:
-        if tuple(word for word, _, _ in words[at : at + len(pieces)]) == pieces:
-            yield words[at][1], words[at + len(pieces) - 1][2]
+    if pieces[0] not in places:
+        return []
+    last = len(pieces) - 1
+    return [
+        (words[at][1], words[at + last][2])
+        for at in places[pieces[0]][:_MOST_PLACES]
+        if tuple([word for word, _, _ in words[at : at + last + 1]]) == pieces
+    ]
 
 
-def find_choices(text: str, prop: Property) -> Iterator[Scored]:
-    for choice in prop.choices[:_MOST_CHOICES]:
-        for points, (start, end) in _find_choice(text, choice) if isinstance(choice, str) and choice else ():
-            denied = _DENIED.search(text[max(0, start - 20) : start])
-            yield points - (40 if denied else 0), Mention("choice", choice, start=start, end=end)
+class SpokenChoice(NamedTuple):
+    """The ways to name an allowed value: its own name, joined or not, and other names for it."""
 
-
-def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]]:
-    pieces = split_name(choice) or (choice.lower(),)
-    exact = [*_find_runs(text, pieces)] or [*_find_runs(text, ("".join(pieces),))]
-    if len(choice) == 1:
-        exact = [at for at in exact if text[slice(*at)] == choice and not choice.islower()]
-    common = len(pieces) == 1 and pieces[0] in read_word_set("common")
-    yield from ((36 if common else 62, place) for place in exact)
-    for other in () if exact else _list_other_names(choice):
-        yield from ((50, place) for place in _find_runs(text, split_name(other) if other[0].isalnum() else (other,)))
+    own: Sequence[Words]
+    others: Sequence[Words]
+    begins: frozenset[str]  # the first words of all of them
+    is_common: bool
 
 
 @remember(4096)
+def _read_choice(choice: str) -> SpokenChoice:
+    pieces = split_name(choice) or (choice.lower(),)
+    others = [split_name(other) if other[0].isalnum() else (other,) for other in _list_other_names(choice)]
+    own = (pieces, ("".join(pieces),))
+    is_common = len(pieces) == 1 and pieces[0] in read_word_set("common")
+    begins = frozenset(words[0] for words in (*own, *others))
+    return SpokenChoice(own, others=others, begins=begins, is_common=is_common)
+
+
+def find_choices(text: str, prop: Property) -> Iterator[Scored]:
+    """Yield where a text names the allowed values of a property."""
+    known = _index_words(text)[1]
+    for choice in prop.choices[:_MOST_CHOICES]:
+        if not isinstance(choice, str) or not choice:
+            continue
+        spoken = _read_choice(choice)
+        if not spoken.begins.isdisjoint(known):
+            for points, (start, end) in _find_choice(text, choice, spoken):
+                denied = _DENIED.search(text[max(0, start - 20) : start])
+                yield points - (40 if denied else 0), Mention("choice", choice, start=start, end=end)
+
+
+def _find_choice(text: str, choice: str, spoken: SpokenChoice) -> Iterator[tuple[int, Place]]:
+    exact: list[Place] = next(filter(None, (_find_runs(text, words) for words in spoken.own)), [])
+    if len(choice) == 1:
+        exact = [at for at in exact if text[slice(*at)] == choice and not choice.islower()]
+    yield from ((36 if spoken.is_common else 62, place) for place in exact)
+    for other in () if exact else spoken.others:
+        yield from ((50, place) for place in _find_runs(text, other))
+
+
 def _list_other_names(choice: str) -> Sequence[str]:
     lowered = choice.lower()
     languages = [name for name, code in read_headings("language_codes").items() if lowered in (code, f"{code}-{code}")]
@@ -328,10 +386,11 @@ def find_boolean(text: str, prop: Property) -> bool | None:
     places = (*_find_runs(text, words), *_find_runs(text, ("".join(words),)))
     if not places:
         tokens = _index_words(text)[0]
-        length = len(words)
-        starts = range(len(tokens) - length + 1)
-        alike = (at for at in starts if all(map(_is_form, [word for word, _, _ in tokens[at : at + length]], words)))
-        places = tuple((tokens[at][1], tokens[at + length - 1][2]) for at in islice(alike, 1))
+        last = len(words) - 1
+        begin = words[0][:_STEM]
+        starts = [at for at, (word, _, _) in enumerate(tokens[: len(tokens) - last]) if word[:_STEM] == begin]
+        alike = (at for at in starts if all(map(_is_form, [word for word, _, _ in tokens[at : at + last + 1]], words)))
+        places = tuple((tokens[at][1], tokens[at + last][2]) for at in islice(alike, 1))
     if not places:
         return None
     start, end = places[0]
@@ -348,21 +407,20 @@ def find_boolean(text: str, prop: Property) -> bool | None:
 def _is_form(word: str, name: str) -> bool:
     short, long = sorted((word, name), key=len)
     return word == name or (
-        len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 4
+        len(short) >= _STEM and long.startswith(short[: max(_STEM, len(short) - 1)]) and len(long) - len(short) <= 4
     )
 
 
 # Lists
 
 
-def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Candidate]:
-    item = read_item(prop)
+def _find_lists(text: str, found: Sequence[Mention], prop: Property, item: Property, hits: Hits) -> Iterator[Candidate]:
     if "object" in item.types:
         return
     if item.choices:
         scored = [pair for pair in find_choices(text, item) if pair[0] >= ENOUGH]
     else:
-        scored = [*_find_items(found, item, prop)]
+        scored = [*_find_items(found, item, hits)]
         if "string" in item.types:
             lines = [*_BULLETS.finditer(text)][:_MOST_ITEMS]
             if len(lines) > 1:
@@ -381,10 +439,10 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
     yield from _group_items(text, scored, prop=prop, item=item)
 
 
-def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
+def _find_items(found: Sequence[Mention], item: Property, hits: Hits) -> Iterator[Scored]:
     for mention in found:
         if mention.kind in _KINDS_OF_ITEMS and mention.unit != "label":
-            points = score(mention, item)
+            points = score(mention, item, hits)
             plain = item.numeric and item.semantic_type in ("", "number") and mention.kind in ("number", "money")
             wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
             if points >= 10 or plain or (wordy and mention.kind in ("words", "name") and points > -10):
@@ -426,12 +484,11 @@ def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[s
 
 
 def _list_values(text: str, match: Candidate) -> Iterator[Json]:
-    if not match.is_list:
-        yield from convert(text, match.mentions[0], match.prop)
-        return
-    item = read_item(match.prop)
+    item = match.prop.item
+    if not match.is_list or item is None:
+        return convert(text, match.mentions[0], match.prop)
     found = [next(convert(text, mention, item), None) for mention in match.mentions]
-    yield [value for value in found if value is not None]
+    return iter([[value for value in found if value is not None]])
 
 
 def convert(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
@@ -528,11 +585,13 @@ _LONGEST_CACHED = 20_000  # bytes of those that are remembered
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _MOST_CHOICES = 300
+_MOST_RANKINGS = 64  # of one text
 _MOST_EXAMPLES = 20
 _MOST_PLACES = 20
 _MOST_ITEMS = 100
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it
+_STEM = 4  # letters
 _FAINT = 0.1  # weight of adjectives that tell nothing
 _NAMED_VALUES = make_vocabulary("pair member number")
 _WRITTEN = make_vocabulary("pair member quoted")
@@ -566,9 +625,6 @@ _SECONDS: Mapping[str, float] = {
     "day": 86_400,
     "week": 604_800,
 }
-
-
-Place = tuple[int, int]  # where something starts and ends
 
 
 # Free text

@@ -5,7 +5,9 @@ the end.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -58,17 +60,24 @@ class Property(Struct, frozen=True):
     choices: tuple[Json, ...]  # the allowed values, where the schema lists them
     hints: frozenset[str]  # examples in the description, in lower case
     telling: tuple[str, ...]  # the words by which neighbours of a mention name it
+    series: tuple[str, ...]  # what it has in common with those that differ in a letter or a number, as a and b
+    keys: frozenset[str]  # of the telling words: a word that shares none is not like any of them
     numeric: bool
-    required: bool = False
-    part: str = ""  # the kind of a part of a mention that it asks for, as neighbours ask for the other parts
+    format: str
+    takes_text: bool
+    scorers: "Mapping[str, Scorer]"  # by the kind of a mention; those of other kinds do not suit it
+    weights: "Weights"
+    item: "Property | None" = None  # what an array asks for as its items; they have the name of the array
 
-    @property
-    def format(self) -> str:
-        return str(self.schema.get("format") or "")
 
-    @property
-    def takes_text(self) -> bool:
-        return ("string" in self.types or not self.types) and not self.choices and not self.format
+class Weights(Struct, frozen=True):
+    """The points of what a text mentions for one semantic type."""
+
+    kinds: Mapping[str, int]
+    prepositions: Mapping[str, int]
+    traits: Mapping[str, Mapping[str, int]]  # by the kind of the mention that has them
+    lists: Sequence[tuple[str, Collection[str]]]  # of words that are of a kind of their own
+    unlisted: str = ""  # the kind of all other words
 
 
 def ask_for_parts(props: Sequence[Property]) -> Sequence[Property]:
@@ -79,10 +88,10 @@ def ask_for_parts(props: Sequence[Property]) -> Sequence[Property]:
 
 def _ask_for_part(prop: Property, known: frozenset[str]) -> Property:
     asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
-    return replace(prop, part=next(asked, ""))
+    return replace(prop, scorers={**prop.scorers, **dict.fromkeys(islice(asked, 1), _score_part)})
 
 
-def read_property(name: str, schema: Json, order: int, *, required: bool = False, owner: str = "") -> Property:
+def read_property(name: str, schema: Json, order: int, *, owner: str = "", is_item: bool = False) -> Property:
     """Read a property; alternatives of `anyOf` and `oneOf` are taken together.
 
     `owner` is what has it: the name of a recipe is not a person's.
@@ -92,33 +101,48 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
     words = split_name(name) or (find_singular(name),)
     roles = read_headings("roles")
     described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
+    semantic_type = _find_semantic_type(flat, types, words=(*_list_named(owner), *words), described=described)
+    choices = _list_choices(flat)
+    form = str(flat.get("format") or "")
+    role = next(filter(None, map(roles.get, words)), "")
+    common = [word for word in words if not _is_sign(word)]
+    telling = tuple(word for word in words if word not in UNTOLD) or tuple(words)
     return Property(
         name=name,
         order=order,
         schema=flat,
         types=types,
         words=words,
-        semantic_type=_find_semantic_type(flat, types, words=(*_list_named(owner), *words), described=described),
-        role=next(filter(None, map(roles.get, words)), ""),
-        choices=_list_choices(flat),
+        semantic_type=semantic_type,
+        role=role,
+        choices=choices,
         hints=frozenset(_find_hints(described)),
-        telling=tuple(word for word in words if word not in UNTOLD) or tuple(words),
+        telling=telling,
+        series=(*types, "", *common) if len(common) < len(words) else (),
+        keys=frozenset[str]().union(*map(list_keys, telling)),
         numeric=bool(types) and set(types) <= {"integer", "number", "null"},
-        required=required,
+        format=form,
+        takes_text=("string" in types or not types) and not choices and not form,
+        scorers=_choose_scorers(types, semantic_type, words=words, role=role),
+        weights=_weigh(semantic_type),
+        item=_read_item(name, flat, order) if "array" in types and not is_item else None,
     )
+
+
+def _is_sign(word: str) -> bool:
+    return (len(word) == 1 and word.isalpha()) or (word.isdecimal() and len(word) < 4)
+
+
+def _read_item(name: str, schema: Mapping[str, Json], order: int) -> Property:
+    items = schema.get("items")
+    first = schema.get("prefixItems")
+    items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
+    return read_property(name, items, order, is_item=True)
 
 
 def _list_named(owner: str) -> list[str]:
     """Return the word for an owner whose name is of a kind of its own."""
     return [word for word in split_name(owner)[-1:] if read_headings("semantic_types").get(word) in _NAMED_TYPES]
-
-
-def read_item(list_: Property) -> Property:
-    """Return what an array asks for as its items; they have the name of the array."""
-    items = list_.schema.get("items")
-    first = list_.schema.get("prefixItems")
-    items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
-    return read_property(list_.name, items, list_.order, required=list_.required)
 
 
 def _flatten(schema: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -195,82 +219,145 @@ def _find_hints(described: str) -> Iterator[str]:
 
 ENOUGH = 30
 ENOUGH_FOR_REQUIRED = 20
-_FOR_PART = 62
 UNTOLD = make_vocabulary("id name number value is has to from the of key code type string text")
 
 
-def score(mention: Mention, prop: Property) -> int:
+Hits = Mapping[str, float]  # the words around mentions that name a property, and how well
+Scorer = Callable[[Mention, Property, Hits], int]
+
+
+def score(mention: Mention, prop: Property, hits: Hits) -> int:
     """Return the points of a mention for a property; below ENOUGH it does not count."""
-    if mention.kind in ("pair", "member"):
-        return _score_key(mention, prop)
-    if mention.kind == prop.part:
-        return _FOR_PART + _score_role(mention, prop) + 10 * (mention.unit == "counted")
-    if mention.kind == "json":
-        return _score_json(mention, prop)
-    if mention.kind == "one":
-        return 12 if prop.numeric and not _COUNTS.isdisjoint(prop.words) else 0
-    takes_numbers = prop.numeric or not prop.types or prop.semantic_type in _TYPES_OF_NUMBERS
-    if mention.kind in _NUMBERS and (takes_numbers or prop.types == ("string",)):
-        return _score_number(mention, prop)
-    if mention.kind == "duration" and (prop.numeric or prop.semantic_type == "duration"):
-        unit = mention.unit.removesuffix("s")
-        if unit and any(are_alike(word, unit) for word in prop.words if len(word) > 1):
-            return 60
-        timed = prop.semantic_type in _TYPES_OF_TIME or not _SPANS.isdisjoint(prop.words)
-        return 50 * timed + _score_neighbours(mention, prop)
-    if prop.numeric or (prop.types and "string" not in prop.types):
-        return 0
-    return _score_text(mention, prop)
+    return prop.scorers[mention.kind](mention, prop, hits) if mention.kind in prop.scorers else 0
 
 
-def _score_text(mention: Mention, prop: Property) -> int:
-    kind = mention.kind
-    if kind == "email" and prop.words[-1] in _ADDRESSED:
-        return 60
-    near = _score_neighbours(mention, prop) if mention.unit != "lead" else 0
-    if not prop.semantic_type and kind in ("unit", "currency") and not prop.role:
-        return 0
-    table = read_points("kind_points")
-    fitness = table.get(prop.semantic_type, table[""]).get(_refine_kind(mention, prop))
-    if prop.semantic_type == "job" and kind in ("words", "name") and _is_calling(str(mention.value)):
-        fitness = 28
-    if prop.semantic_type == "text" and kind in ("words", "name") and _is_counted(mention, prop):
-        fitness = 34  # the description of an item of an order
-    if fitness is None:
-        return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
-    preposition = read_points("preposition_points").get(prop.semantic_type, {}).get(mention.cue, 0)
-    features = sum(weight for weight, holds in _list_features(kind, prop.semantic_type) if holds(mention, prop))
-    return fitness + near + _score_role(mention, prop) + preposition + features
+def _choose_scorers(types: Sequence[str], semantic_type: str, words: Sequence[str], role: str) -> Mapping[str, Scorer]:
+    """Return what scores the kinds of mentions that may suit a property."""
+    numeric = bool(types) and set(types) <= {"integer", "number", "null"}
+    found: dict[str, Scorer] = {}
+    if not numeric and (not types or "string" in types):
+        found |= dict.fromkeys((*_weigh(semantic_type).kinds, *_NAMED_BY_NEIGHBOURS, *_WORDED), _score_text)
+        if not semantic_type and not role:
+            del found["unit"], found["currency"]
+        if words[-1] in _ADDRESSED:
+            found["email"] = lambda mention, prop, hits: 60
+    if numeric or semantic_type == "duration":
+        found["duration"] = _score_duration
+    if numeric or not types or semantic_type in _TYPES_OF_NUMBERS or tuple(types) == ("string",):
+        found |= dict.fromkeys(("number", "money", "ordinal"), _score_number)
+    if numeric and not _COUNTS.isdisjoint(words):
+        found["one"] = lambda mention, prop, hits: 12
+    if not types or not {"array", "object"}.isdisjoint(types):
+        found["json"] = _score_json
+    return found | dict.fromkeys(("pair", "member"), _score_key)
 
 
-@remember(1024)
-def _list_features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
+@remember(256)
+def _weigh(semantic_type: str) -> Weights:
+    points = read_points("kind_points")
+    traits: dict[str, dict[str, int]] = {}
+    for weight, kinds, semantic_types, trait in _TRAITS:
+        named = {name.strip("-") for name in semantic_types.removeprefix("not ").split()}
+        if not named or (semantic_type in named) is not semantic_types.startswith("not "):
+            for kind in kinds.split():
+                traits.setdefault(kind, {})[trait] = weight
+    lists = [(kind, read()) for kind, types, read in _LISTS if semantic_type in types]
+    unlisted = "other" if semantic_type in ("language", "currency", "unit") else ""
+    return Weights(
+        points.get(semantic_type, points[""]),
+        prepositions=read_points("preposition_points").get(semantic_type, {}),
+        traits=traits,
+        lists=lists,
+        unlisted=unlisted,
+    )
+
+
+def find_hits(words: Collection[str], props: Sequence[Property]) -> Sequence[Hits]:
+    """Return, for each property, which of these words name it, and how well, up to 1."""
+    heard = frozenset[str]().union(*map(list_keys, words))
     return [
-        (weight, holds)
-        for weight, kinds, semantic_types, holds in _FEATURES
-        if kind in kinds and (not semantic_types or semantic_type in semantic_types)
+        {} if prop.keys.isdisjoint(heard) else {word: hit for word in words if (hit := _score_hit(word, prop.telling))}
+        for prop in props
     ]
 
 
-def _refine_kind(mention: Mention, prop: Property) -> str:
-    """Return the kind of a mention; for a word of a list of the property's type, the name of that list."""
-    if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
-        return mention.kind
-    word = mention.value.lower()
-    semantic_type = prop.semantic_type
-    if semantic_type in _LISTED_TYPES:
-        return semantic_type if word in read_headings(_LISTED_TYPES[semantic_type]) else "other"
-    if semantic_type == "color":
-        return "hue" if word in read_word_set("colors") else mention.kind
-    if semantic_type in ("country", "place", "state", "nationality", "person"):
-        if semantic_type in ("place", "state") and word in read_word_set("states"):
-            return "state"
-        if word in read_word_set("countries"):
-            return "country"
-        return "nationality" if word in read_word_set("nationalities") else mention.kind
-    if semantic_type == "ticker" and mention.value.isupper() and len(word) <= 5:
-        return "ticker"
-    return mention.kind
+def _score_part(mention: Mention, prop: Property, hits: Hits) -> int:
+    return 62 + _score_role(mention, prop) + 10 * (mention.unit == "counted")
+
+
+def _score_duration(mention: Mention, prop: Property, hits: Hits) -> int:
+    unit = mention.unit.removesuffix("s")
+    if unit and any(are_alike(word, unit) for word in prop.words if len(word) > 1):
+        return 60
+    timed = prop.semantic_type in _TYPES_OF_TIME or not _SPANS.isdisjoint(prop.words)
+    return 50 * timed + _score_neighbours(mention, hits)
+
+
+def _score_text(mention: Mention, prop: Property, hits: Hits) -> int:
+    near = _score_neighbours(mention, hits) if hits and mention.unit != "lead" else 0
+    kind = mention.kind
+    weights = prop.weights
+    refined = kind
+    is_worded = kind in _WORDED and isinstance(mention.value, str)
+    if is_worded and weights.lists:
+        word = str(mention.value).lower()
+        refined = next((name for name, words in weights.lists if word in words), weights.unlisted or kind)
+    elif is_worded and prop.semantic_type == "ticker" and str(mention.value).isupper() and len(str(mention.value)) <= 5:
+        refined = "ticker"
+    fitness = weights.kinds.get(refined)
+    if kind in ("words", "name"):
+        if prop.semantic_type == "job" and _is_calling(str(mention.value)):
+            fitness = 28
+        elif prop.semantic_type == "text" and "thing" in _list_traits(mention):
+            fitness = 34  # the description of an item of an order
+    if fitness is None:
+        return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
+    total = fitness + near + (_score_role(mention, prop) if prop.role else 0)
+    if mention.cue in weights.prepositions:
+        total += weights.prepositions[mention.cue]
+    if kind in weights.traits:
+        points = weights.traits[kind]
+        total += sum([points[trait] for trait in _list_traits(mention) if trait in points])
+    if prop.hints and kind in _WORDED and str(mention.value).lower() in prop.hints:
+        total += 35
+    return total
+
+
+def _list_traits(mention: Mention) -> Sequence[str]:
+    """Return what is remarkable of a mention and the words around it: names of `_TRAITS`."""
+    unit = mention.unit
+    value = str(mention.value)
+    first = mention.before[0] if mention.before else ""
+    next_ = mention.after[0] if mention.after else ""
+    found = [unit]
+    if mention.kind == "words":
+        if value in _VERBS_OF_SUBJECTS:
+            found.append("verb")
+        if unit == "the":
+            if next_ == "of":
+                found.append("the, of")
+            if not mention.cue and first in read_word_set("requests") and first not in _MAKING:
+                found.append("object")
+        if not unit and not mention.cue and next_ in ("is", "was", "has", "lives"):
+            found.append("is")  # without an article they are what a sentence says something of: jason is 25
+    if unit == "counted" and not is_measure(value.lower()):
+        found.append("thing")
+    if next_ == "by":
+        found.append("by")
+    if mention.kind == "name":
+        acts = bool(next_) and not mention.cue and (next_ in _VERBS_OF_SUBJECTS or is_verb(next_))
+        if acts:
+            found.append("subject")
+        if " " in value:
+            if not mention.cue:
+                found.append("long")
+            if not first and not acts:
+                found.append("opens")
+        if next_ and mention.cue and next_ not in read_word_set("stops") and next_ not in read_prepositions("en"):
+            found.append("describes")  # only the noun after it: in the Olympic final
+        if value[-4:-2] == ", ":
+            found.append("state")
+    return found
 
 
 def _is_calling(words: str) -> bool:
@@ -278,14 +365,20 @@ def _is_calling(words: str) -> bool:
     return bool(_CALLING.search(words)) or not read_word_set("callings").isdisjoint(words.lower().split())
 
 
-def _score_neighbours(mention: Mention, prop: Property) -> int:
+def _score_neighbours(mention: Mention, hits: Hits) -> int:
     best = 0
-    for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
-        for word in near:
-            if near is mention.after and _separates_clauses(word):
-                break  # what follows is about something else
-            best = max(best, int(top * _score_hit(word, prop.telling)))
-            top -= step
+    top = 42
+    for word in mention.before:
+        if word in hits:
+            best = max(best, int(top * hits[word]))
+        top -= 10
+    top = 40
+    for word in mention.after:
+        if _separates_clauses(word):
+            break  # what follows is about something else
+        if word in hits:
+            best = max(best, int(top * hits[word]))
+        top -= 14
     return best
 
 
@@ -300,6 +393,12 @@ def _score_hit(word: str, telling: tuple[str, ...]) -> float:
         1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and are_alike(word, name)
     )
     return max(hits, default=0)
+
+
+@remember(4096)
+def list_keys(word: str) -> frozenset[str]:
+    """Return what a word shares with all words that are alike: how it begins, and the groups of its synonyms."""
+    return read_synonyms("property_synonyms").get(word, frozenset()) | {f"{word[:4]}-"}
 
 
 @remember(4096)
@@ -321,7 +420,7 @@ def _score_role(mention: Mention, prop: Property) -> int:
     return 25 if prop.role == said else -22 if {prop.role, said} == {"from", "to"} else 0
 
 
-def _score_key(mention: Mention, prop: Property) -> int:
+def _score_key(mention: Mention, prop: Property, hits: Hits) -> int:
     key = split_name(mention.key)
     if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
@@ -335,7 +434,7 @@ def _score_key(mention: Mention, prop: Property) -> int:
     return 80 + 5 * (mention.kind == "member")
 
 
-def _score_json(mention: Mention, prop: Property) -> int:
+def _score_json(mention: Mention, prop: Property, hits: Hits) -> int:
     if isinstance(mention.value, list):
         return 60 if "array" in prop.types or not prop.types else 0
     properties = prop.schema.get("properties")
@@ -345,62 +444,73 @@ def _score_json(mention: Mention, prop: Property) -> int:
     return 60 + len(known) if known or not properties else 0
 
 
-def _score_number(mention: Mention, prop: Property) -> int:
-    near = _score_neighbours(mention, prop)
+def _score_number(mention: Mention, prop: Property, hits: Hits) -> int:
+    near = _score_neighbours(mention, hits) if hits else 0
     semantic_type = prop.semantic_type
     if prop.types == ("string",) and semantic_type not in _COUNTED_AS_TEXT:
-        if measures_in_words(mention, prop):
+        if mention.unit and _measures(mention, prop):
             return 50 + near // 2
         if semantic_type in _NEVER_NUMBERS:
             return 0
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
-    for weight, share, holds in _CLEAR_NUMBERS:
-        if holds(mention, prop):
-            return weight + int(near * share) + _score_role(mention, prop)
-    total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
+    if (clear := _weigh_clear_number(mention, prop)) is not None:
+        weight, share = clear
+        return weight + int(near * share) + _score_role(mention, prop)
+    total = near + _weigh_plain_number(mention, semantic_type)
     if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in read_headings("cue_roles"):
         total -= 16
-    for_role = _score_role(mention, prop)
+    for_role = _score_role(mention, prop) if prop.role else 0
     return total + for_role + (8 if for_role > 0 else 0) if total > 0 else total
+
+
+def _weigh_clear_number(mention: Mention, prop: Property) -> tuple[int, float] | None:
+    """Return the points of a number whose unit or property says what it is, and the share of the neighbours'."""
+    semantic_type = prop.semantic_type
+    unit = mention.unit
+    is_money = mention.kind == "money"
+    if unit and not {unit.lower(), find_singular(unit)}.isdisjoint(prop.words):
+        return 70, 0
+    if semantic_type == "currency":
+        return 0, 0
+    if is_money and "amount" in prop.words:
+        return 48, 0.5
+    if is_money and "rate" in prop.words:
+        return 32, 0
+    if is_money and semantic_type == "money":
+        return 58, 0.5
+    if unit == "#" and semantic_type == "id":
+        return 45, 0.5
+    if unit == "#" or is_money:
+        return -5, 1
+    if unit and _measures(mention, prop):
+        return 50, 0.5
+    if semantic_type == "number" or (semantic_type == "quantity" and not _PLAIN.isdisjoint(prop.words)):
+        return 34, 0.5
+    return None
+
+
+def _weigh_plain_number(mention: Mention, semantic_type: str) -> int:
+    whole = mention.value if isinstance(mention.value, int) else -1
+    match semantic_type:
+        case "quantity" if mention.kind == "number" and isinstance(mention.value, int):
+            return 32
+        case "year":
+            return 36 if 1500 <= whole <= 2200 else -30
+        case "age" if not {"old", "year"}.isdisjoint((*mention.after[:2], find_singular(mention.unit))):
+            return 32
+        case "age" if not mention.unit and 1 <= whole <= 119:
+            return 22
+        case "money":
+            return 32 if mention.cue == "at" and not mention.unit else 14
+        case "limit" | "percent":
+            return 14
+    return 2
 
 
 def is_measure(words: str) -> bool:
     """Return whether what is counted only says how many there are: "5 results"."""
     word = find_singular(words.split(" ")[0])
     return read_headings("semantic_types").get(word) in _TYPES_OF_MEASURES or words in read_headings("units")
-
-
-def _is_subject(mention: Mention, prop: Property) -> bool:
-    verb = mention.after[0] if mention.after and not mention.cue else ""
-    return verb in _VERBS_OF_SUBJECTS or (bool(verb) and is_verb(verb))
-
-
-def _is_named_in_small_letters(mention: Mention, prop: Property) -> bool:
-    """Return whether words without an article are what a sentence says something of: jason is 25."""
-    return mention.unit == "" and not mention.cue and mention.after[:1] in (("is",), ("was",), ("has",), ("lives",))
-
-
-def _opens(mention: Mention, prop: Property) -> bool:
-    return not mention.before and " " in str(mention.value) and not _is_subject(mention, prop)
-
-
-def _describes(mention: Mention, prop: Property) -> bool:
-    """Return whether a name only describes the noun after it: in the Olympic final."""
-    after = mention.after[0] if mention.cue and mention.after else ""
-    return bool(after) and after not in read_word_set("stops") and after not in read_prepositions("en")
-
-
-def _is_object(mention: Mention, prop: Property) -> bool:
-    verb = mention.before[0] if mention.before else ""
-    return mention.unit == "the" and not mention.cue and verb in read_word_set("requests") and verb not in _MAKING
-
-
-def _is_counted(mention: Mention, prop: Property) -> bool:
-    return mention.unit == "counted" and not is_measure(str(mention.value).lower())
-
-
-def _is_in_unit(mention: Mention, prop: Property) -> bool:
-    return bool(mention.unit) and not {mention.unit.lower(), find_singular(mention.unit)}.isdisjoint(prop.words)
 
 
 def measures_in_words(mention: Mention, prop: Property) -> bool:
@@ -415,16 +525,6 @@ def _measures(mention: Mention, prop: Property) -> bool:
     return read_headings("units").get(mention.unit.lower()) == prop.semantic_type != ""
 
 
-def _is_plain_number(mention: Mention, prop: Property) -> bool:
-    plain = not {"amount", "number", "num"}.isdisjoint(prop.words)
-    return prop.semantic_type == "number" or (prop.semantic_type == "quantity" and plain)
-
-
-def _is_whole(mention: Mention, least: float = float("-inf"), most: float = float("inf")) -> bool:
-    return isinstance(mention.value, int) and least <= mention.value <= most
-
-
-Holds = Callable[[Mention, Property], bool]
 _NUMERIC = make_vocabulary(
     "money percent quantity number limit age year weight height temperature days duration id time date"
 )
@@ -456,12 +556,12 @@ _ADDRESSED = make_vocabulary("to recipient cc bcc address receiver sender")
 _NUMBERS = make_vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = make_vocabulary("number id quoted name channel version")
 _NAMED_TYPES = make_vocabulary("person org place title room")
-_LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_TIME = make_vocabulary("duration days time")
 _SPANS = make_vocabulary("second minute hour")
 _TYPES_OF_NUMBERS = make_vocabulary("quantity money currency id")
 _COUNTS = make_vocabulary("quantity qty amount count")
-_THINGS = ("", "title", "text", "place")
+_PLAIN = make_vocabulary("amount number num")
+_WORDED = ("name", "words", "quoted", "id")
 _COUNTED_AS_TEXT = make_vocabulary("quantity money currency year age")  # types whose numbers may be texts
 _NEVER_NUMBERS = make_vocabulary("person org country state job forename surname color")
 _TYPES_OF_MEASURES = make_vocabulary("limit quantity days duration percent year")
@@ -472,48 +572,34 @@ _VERBS_OF_SUBJECTS = make_vocabulary(
 _CALLING = compile_lazily(
     r"^[a-z][^A-Z]*(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$"
 )
-# For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
-_FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple(
-    (weight, make_vocabulary(kinds), make_vocabulary(semantic_types), holds)
-    for weight, kinds, semantic_types, holds in (
-        (35, "name words quoted id", "", lambda mention, prop: str(mention.value).lower() in prop.hints),
-        (-50, "words", "", lambda mention, prop: mention.value in _VERBS_OF_SUBJECTS),
-        (-30, "words", "", lambda mention, prop: mention.unit == "the" and mention.after[:1] == ("of",)),
-        (-30, "name words", "", lambda mention, prop: mention.unit == "label"),
-        (-20, "name", "", lambda mention, prop: mention.unit == "lead"),
-        (8, "words", "", lambda mention, prop: mention.unit in ("the", "counted")),
-        (20, "name words", "title name", _is_counted),
-        (-30, "name", "", lambda mention, prop: mention.unit == "counted" and prop.semantic_type not in _THINGS),
-        (10, "name words", "", lambda mention, prop: not prop.semantic_type and _is_counted(mention, prop)),
-        (20, "words", "title", _is_object),
-        (10, "quoted", "title", lambda mention, prop: mention.after[:1] == ("by",)),
-        (10, "name", "title", lambda mention, prop: not mention.cue and " " in str(mention.value)),
-        (14, "name", "person name title", _is_subject),
-        (8, "name", "org", _is_subject),
-        (20, "words", "person name", _is_named_in_small_letters),
-        (10, "name", "person name", _opens),
-        (-8, "name", "place title", _describes),
-        (-40, "name", "person name org title", lambda mention, prop: str(mention.value)[-4:-2] == ", "),
-    )
+# Lists of words that are of a kind of their own, for properties of these semantic types.
+_LISTS: Sequence[tuple[str, Sequence[str], Callable[[], Collection[str]]]] = (
+    ("language", ("language",), partial(read_headings, "language_codes")),
+    ("currency", ("currency",), partial(read_headings, "currencies")),
+    ("unit", ("unit",), partial(read_headings, "units")),
+    ("hue", ("color",), partial(read_word_set, "colors")),
+    ("state", ("place", "state"), partial(read_word_set, "states")),
+    ("country", ("country", "place", "state", "nationality", "person"), partial(read_word_set, "countries")),
+    ("nationality", ("country", "place", "state", "nationality", "person"), partial(read_word_set, "nationalities")),
 )
-# For numbers, the first row that holds: points, share of the points for neighbours, condition.
-_CLEAR_NUMBERS: tuple[tuple[int, float, Holds], ...] = (
-    (70, 0, _is_in_unit),
-    (0, 0, lambda mention, prop: prop.semantic_type == "currency"),
-    (48, 0.5, lambda mention, prop: mention.kind == "money" and "amount" in prop.words),
-    (32, 0, lambda mention, prop: mention.kind == "money" and "rate" in prop.words),
-    (58, 0.5, lambda mention, prop: mention.kind == "money" and prop.semantic_type == "money"),
-    (45, 0.5, lambda mention, prop: mention.unit == "#" and prop.semantic_type == "id"),
-    (-5, 1, lambda mention, prop: mention.unit == "#" or mention.kind == "money"),
-    (50, 0.5, _measures),
-    (34, 0.5, _is_plain_number),
+# Points for texts: kinds of the mention, semantic types of the property (- for none), and a trait of the mention.
+_TRAITS: Sequence[tuple[int, str, str, str]] = (
+    (-50, "words", "", "verb"),
+    (-30, "words", "", "the, of"),
+    (-30, "name words", "", "label"),
+    (-20, "name", "", "lead"),
+    (8, "words", "", "the"),
+    (8, "words", "", "counted"),
+    (20, "name words", "title name", "thing"),
+    (-30, "name", "not - title text place", "counted"),
+    (10, "name words", "-", "thing"),
+    (20, "words", "title", "object"),
+    (10, "quoted", "title", "by"),
+    (10, "name", "title", "long"),
+    (14, "name", "person name title", "subject"),
+    (8, "name", "org", "subject"),
+    (20, "words", "person name", "is"),
+    (10, "name", "person name", "opens"),
+    (-8, "name", "place title", "describes"),
+    (-40, "name", "person name org title", "state"),
 )
-# For other numbers, by the semantic type of the property, the first row that holds is added; without one, 2 points.
-_NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
-    "quantity": ((32, lambda mention: mention.kind == "number" and _is_whole(mention)),),
-    "year": ((36, lambda mention: _is_whole(mention, 1500, 2200)), (-30, lambda mention: True)),
-    "age": ((32, lambda mention: not {"old", "year"}.isdisjoint((*mention.after[:2], find_singular(mention.unit)))),
-            (22, lambda mention: not mention.unit and _is_whole(mention, 1, 119))),
-    "money": ((32, lambda mention: mention.cue == "at" and not mention.unit), (14, lambda mention: True)),
-    **dict.fromkeys(("limit", "percent"), ((14, lambda mention: True),)),
-}  # fmt: skip

@@ -4,7 +4,6 @@ Knows no tools and no properties. Word lists are read when they are first needed
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from math import floor
@@ -136,11 +135,14 @@ def _collect(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
 @remember(64)
 def find_language_by_prepositions(text: str) -> str:
     """Return the language whose small words a text has most of, if it has prepositions of its own; else English."""
-    counted = Counter(
-        code for word in _SMALL_WORD.findall(text[:2_000].lower()) for code in _read_marks().get(word, ())
-    )
-    language = max(read_word_list("marks"), key=lambda code: counted[code])
-    return language if counted[language] > counted["en"] else "en"
+    languages = _read_marks()
+    counts = dict.fromkeys(read_word_list("marks"), 0)
+    for word in _SMALL_WORD.findall(text[:2_000].lower()):
+        if word in languages:
+            for code in languages[word]:
+                counts[code] += 1
+    language = max(counts, key=counts.__getitem__)
+    return language if counts[language] > counts["en"] else "en"
 
 
 @cache

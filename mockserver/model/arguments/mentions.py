@@ -5,16 +5,21 @@ Every pattern has bounded repetitions, so that each character of a text costs a 
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, pairwise
+from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments import quantities
 from mockserver.model.arguments.evidence import Mention
+from mockserver.model.arguments.quantities import list_signs
 from mockserver.model.shapes import decode
 from mockserver.model.vocabulary import (
     UNSPACED_LETTER,
@@ -34,42 +39,55 @@ from mockserver.model.vocabulary import (
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
     claimed = bytearray(len(text))
-    counts = quantities.may_have_quantities(text)
-    fragments = list(_claim(find_fragments(text), claimed))
-    strict = [*fragments]
-    inner = [member for fragment in fragments for member in _read_members(text, fragment)]
-    forms: list[Iterator[Mention]] = [find_quoted(text), find_literals(text, sure=True)]
-    forms += [quantities.find_moments(text), quantities.find_durations(text), quantities.find_times(text)] * counts
-    forms += [find_literals(text, sure=False), *[quantities.find_numbers(text)] * counts]
-    strict += _claim(chain.from_iterable(forms), claimed)
-    whole = sorted((*strict, *find_phrases(text, claimed)), key=lambda m: m.start)
+    fragments = _claim(find_fragments(text), claimed)
+    forms = (
+        *find_quoted(text),
+        *find_literals(text, sure=True),
+        *quantities.find_moments(text),
+        *quantities.find_durations(text),
+        *quantities.find_times(text),
+        *find_literals(text, sure=False),
+        *quantities.find_numbers(text),
+    )
+    strict = sorted((*fragments, *_claim(forms, claimed)), key=_START)
+    whole = sorted((*strict, *find_phrases(text, strict)), key=_START)
     whole += join_names(text, whole)
-    inner += [part for each in whole for part in _list_parts(text, each)]
-    inner += find_postcodes(text) if counts else ()
-    found = sorted((*whole, *inner, *find_pairs(_blank_out(text, fragments))), key=lambda m: (m.start, -m.end, m.kind))
+    inner = [part for each in whole for part in each.parts]
+    inner += [member for fragment in fragments for member in _read_members(text, fragment)]
+    inner += [part for each in whole if each.kind in _DIVISIBLE for part in _list_parts(text, each)]
+    inner += find_postcodes(text)
+    found = sorted((*whole, *inner, *find_pairs(_blank_out(text, fragments))), key=attrgetter("kind"))
+    found.sort(key=attrgetter("end"), reverse=True)
+    found.sort(key=_START)  # of those that start together the longest first, then by kind
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
     return tuple(_add_context(text, found))
 
 
-def _blank_out(text: str, found: Iterable[Mention]) -> str:
+def _blank_out(text: str, found: Sequence[Mention], blank: str = " ") -> str:
+    """Return a text without mentions, which are in its order and do not overlap; all others keep their places."""
+    pieces: list[str] = []
+    at = 0
     for mention in found:
-        text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
-    return text
+        pieces += (text[at : mention.start], blank * (mention.end - mention.start))
+        at = mention.end
+    return "".join((*pieces, text[at:])) if found else text
 
 
-def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
+def _claim(found: Iterable[Mention], claimed: bytearray) -> list[Mention]:
+    """Return the mentions of which no character is claimed by one before, and claim theirs."""
+    own: list[Mention] = []
     for mention in found:
         if not any(claimed[mention.start : mention.end]):
             claimed[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
-            yield mention
+            own.append(mention)
+    return own
 
 
 def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
-    """Yield the values in a mention, which properties may want alone: the time of a moment, the city before a state."""
-    if whole.kind == "words" and _ONE.search(text, max(0, whole.start - 3), whole.start):
+    """Yield the values in a mention that may be wanted alone: the city before a state, the colour of a thing."""
+    if whole.kind == "words" and _ONE.search(text, whole.start - 3, whole.start):
         yield Mention("one", 1, start=whole.start - 2, end=whole.start - 1)
-    yield from whole.parts
     if whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
         yield from _read_numbers(text, whole)
     elif whole.kind == "name" and text.startswith("The ", max(0, whole.start - 4)) and _BY.match(text, whole.end):
@@ -104,7 +122,7 @@ def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
 
 
 def find_postcodes(text: str) -> Iterator[Mention]:
-    for found in _POSTCODE.finditer(text):
+    for found in _POSTCODE.finditer(text) if "digit" in list_signs(text) else ():
         yield Mention("zip", found[0], *found.span())
 
 
@@ -118,25 +136,45 @@ def _read_numbers(text: str, whole: Mention) -> Iterator[Mention]:
 
 def find_quoted(text: str) -> Iterator[Mention]:
     """Yield the texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
-    for found in _QUOTED.finditer(text) if not _QUOTES.isdisjoint(text) else ():
+    for found in _QUOTED.finditer(text) if not _QUOTES.isdisjoint(list_signs(text)) else ():
         if found["fenced"]:
             yield Mention("code", found["fenced"].strip("\n"), start=found.start("fenced"), end=found.end())
         else:
             yield Mention("code" if found["code"] else "quoted", str(found[found.lastindex or 0]), *found.span())
 
 
+class Scanner(NamedTuple):
+    """A pattern of values, and signs: a text that has such values has one of each group."""
+
+    kind: str
+    signs: Sequence[frozenset[str]]
+    pattern: re.Pattern[str]
+
+
 @cache
-def _make_scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
-    return [(kind, signs, compile_lazily(pattern)) for kind, signs, pattern in read_word_lists("patterns")["literals"]]
+def _list_scanners(*, sure: bool) -> Sequence[Scanner]:
+    every = (
+        Scanner(kind, [*map(make_vocabulary, signs)], compile_lazily(pattern))
+        for kind, signs, pattern in read_word_lists("patterns")["literals"]
+    )
+    return [each for each in every if (each.kind in _SURE) == sure]
+
+
+@remember(256)
+def _choose_scanners(signs: frozenset[str], *, sure: bool) -> Sequence[Scanner]:
+    return [each for each in _list_scanners(sure=sure) if not any(map(signs.isdisjoint, each.signs))]
+
+
+@cache
+def _list_signs_of_literals() -> frozenset[str]:
+    scanners = (*_list_scanners(sure=True), *_list_scanners(sure=False))
+    return frozenset(sign for each in scanners for group in each.signs for sign in group)
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
     """Yield the values that their form shows, kind by kind; the `sure` ones are read before dates and durations."""
-    has_digit = _DIGIT.search(text) is not None
-    for kind, signs, scanner in _make_scanners():
-        if (kind in _SURE) != sure or not (any(map(text.__contains__, signs)) if signs else has_digit):
-            continue
-        for found in scanner.finditer(text):
+    for kind, _, pattern in _choose_scanners(list_signs(text) & _list_signs_of_literals(), sure=sure):
+        for found in pattern.finditer(text):
             value = found[0].rstrip(".,;:!?)]}'" if kind == "url" else " ")
             if not (kind == "expression" and re.fullmatch(r"\d+-\d+|-?\d+/\d+|[\d.-]+", value)):
                 yield Mention(kind, value, start=found.start(), end=found.start() + len(value))
@@ -145,7 +183,7 @@ def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
 def find_fragments(text: str) -> Iterator[Mention]:
     """Yield the outermost JSON objects and arrays of a text, unless they are nested too deeply."""
     at = 0
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MOST_TRIES if not _BRACKETS.isdisjoint(list_signs(text)) else 0):
         opening = _BRACKET.search(text, at)
         if opening is None:
             return
@@ -183,7 +221,8 @@ def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
 
 def find_pairs(text: str) -> Iterator[Mention]:
     """Yield the values after a colon or an equals sign, and those that sentences give to a name: "my city is Rome"."""
-    at = 0 if any(map(text.__contains__, ":=：")) else len(text)
+    signs = list_signs(text)
+    at = 0 if not _MARKS_OF_PAIRS.isdisjoint(signs) else len(text)
     while found := _PAIR.search(text, at):
         start = found.start("value")
         end = start + len(_cut_value(found["value"], found["mark"]))
@@ -193,14 +232,14 @@ def find_pairs(text: str) -> Iterator[Mention]:
             is_quoted = len(written) > 2 and _CLOSING.get(written[0]) == written[-1]
             value = written[1:-1].strip() if is_quoted else written
             yield Mention("pair", value, start=begin, end=begin + len(written), key=found["key"])
-    for found in _SAID.finditer(text):
+    for found in _SAID.finditer(text) if not _COPULAS.isdisjoint(signs) else ():
         value = _END_OF_CLAUSE.split(found["value"], maxsplit=1)[0].rstrip(" .")
         if value:
             start = found.start("value")
             yield Mention("pair", value.strip("\"'“”«»"), start=start, end=start + len(value), key=found["key"])
-    for found in _BECOME.finditer(text):
+    for found in _BECOME.finditer(text) if "digit" in signs and not _COPULAS.isdisjoint(signs) else ():
         yield Mention("pair", found["value"], *found.span("value"), key="status")
-    for found in _SIZE.finditer(text):
+    for found in _SIZE.finditer(text) if "digit" in signs and not _TIMES.isdisjoint(signs) else ():
         yield from (
             Mention("pair", value, *found.span(key), key=key) for key, value in found.groupdict("").items() if value
         )
@@ -216,85 +255,103 @@ def _cut_value(rest: str, mark: str) -> str:
 
 # Names and phrases
 
-Token = re.Match[str]
+
+class Token(Struct, frozen=True):
+    """A word, as it stands and in small letters, and its place."""
+
+    word: str
+    small: str
+    start: int
+    end: int
 
 
-def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    """Yield the names (capitalised) and other phrases of a text, outside of what other values claim."""
-    last = 0
-    for phrase in _list_phrases(text, claimed):
-        if phrase.start >= last:  # the state after a city belongs to it
-            yield phrase
-            last = phrase.end
+def find_phrases(text: str, claimed: Sequence[Mention] = ()) -> list[Mention]:
+    """Return the names (capitalised) and other phrases of a text, outside of what other values claim."""
+    free = _blank_out(text, claimed, "\0")
+    phrases: list[Mention] = []
+    for run in _list_runs(free):
+        for phrase in _split_run(free, run):
+            if not phrases or phrase.start >= phrases[-1].end:  # the state after a city belongs to it
+                phrases += [phrase]
+    return phrases
 
 
-def _list_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
+def _list_runs(text: str) -> list[list[Token]]:
+    """Return the words that follow each other, without the small words between phrases."""
     stops = list_words_between_phrases(find_language_by_prepositions(text))
-    free = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
-    run = list[Token]()
-    tokens = [*_TOKEN.finditer(free)]
+    small = _lower(text)
+    places = [found.span() for found in _TOKEN.finditer(text)]
+    tokens = [Token(text[start:end], small[start:end], start, end) for start, end in places]
+    runs: list[list[Token]] = [[]]
     for token, following in zip(tokens, (*tokens[1:], None), strict=False):
-        is_joined = not run or free[run[-1].end() : token.start()] in (" ", "  ")
-        is_stop = token[0].lower() in stops and not (
-            is_joined and _is_in_name(free, token, following=following, last=run[-1][0] if run else "")
+        last = runs[-1][-1] if runs[-1] else None
+        is_joined = last is None or text[last.end : token.start] in (" ", "  ")
+        is_stop = token.small in stops and not (
+            is_joined and _is_in_name(text, token, following=following, last=last.word if last else "")
         )
-        if run and (is_stop or not is_joined):
-            yield from _split_run(free, run)
-            run = []
+        if last and (is_stop or not is_joined):
+            runs += [[]]
         if not is_stop:
-            run.append(token)
-    yield from _split_run(free, run) if run else ()
+            runs[-1] += [token]
+    return runs if runs[-1] else runs[:-1]
+
+
+def _lower(text: str) -> str:
+    """Return a text in small letters, each in its place; as it is where one would become two."""
+    small = text.lower()
+    return small if len(small) == len(text) else text
 
 
 def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> bool:
     """Return whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
-    precedes = following is not None and following[0][0].isupper() and text[token.end() : following.start()] == " "
-    if token[0] in _LINKS:
-        goes_on = precedes or (token[0] == "of" and _THE_NAME.match(text, token.end()) is not None)
-        return goes_on and (last[:1].isupper() or (last, token[0]) == ("of", "the")) and token[0] not in ("von", "der")
-    is_titled = token[0].istitle() and token[0].lower() not in _POLITE and not _opens(text, token.start())
+    if token.word == token.small and (not last or last.islower()) and (token.word, last) != ("the", "of"):
+        return False
+    precedes = following is not None and following.word[0].isupper() and text[token.end : following.start] == " "
+    if token.word in _LINKS:
+        goes_on = precedes or (token.word == "of" and _THE_NAME.match(text, token.end) is not None)
+        return goes_on and (last[:1].isupper() or last == "of") and token.word not in ("von", "der")
+    is_titled = token.word.istitle() and token.small not in _POLITE and not _opens(text, token.start)
     return is_titled and (precedes or last[:1].isupper())
 
 
-def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
+def _split_run(text: str, run: list[Token]) -> Sequence[Mention]:
     """Return the names and other phrases of a run of words, without words before them that only ask for something."""
-    if UNSPACED_LETTER.match(run[0][0]):
-        yield from _split_unspaced(run)
-        return
-    opens = _opens(text, run[0].start())
-    while run and run[0][0].lower() in read_word_set("requests") and (opens or run[0][0].islower()):
-        is_name = run[0][0] == "New" and len(run) > 1 and run[1][0].istitle()
+    if not run[0].word.isascii() and UNSPACED_LETTER.match(run[0].word):
+        return [*_split_unspaced(text, run)]
+    opens = _opens(text, run[0].start)
+    while run and run[0].small in read_word_set("requests") and (opens or run[0].word.islower()):
+        is_name = run[0].word == "New" and len(run) > 1 and run[1].word.istitle()
         is_item = len(run) == 1 and _is_item(text, run[0])
-        if is_name or is_item or (not opens and _is_announced(text, run[0].start())):
+        if is_name or is_item or (not opens and _is_announced(text, run[0].start)):
             break
         run = run[1:]
-    if run and run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
+    if run and run[0].word[0].islower() and _PRONOUN.search(text, run[0].start - 6, run[0].start):
         run = run[1:]  # "I need flour"
-    if len(run) > 1 and _DOES.search(text, max(0, run[0].start() - 30), run[0].start()):
-        run = run[:-1] if text[run[-1].end() :][:1] in ("", "?") else run  # how much does a red apple cost?
-    if len(run) > 1 and opens and run[1][0][0].isupper() and is_person(run[0][0]):
-        run = run[1:]  # "Patient Maria Lopez"
-    part = list[Token]()
+    if len(run) > 1:
+        if text[run[-1].end : run[-1].end + 1] in ("", "?") and _DOES.search(text, run[0].start - 30, run[0].start):
+            run = run[:-1]  # how much does a red apple cost?
+        elif opens and run[1].word[0].isupper() and is_person(run[0].word):
+            run = run[1:]  # "Patient Maria Lopez"
+    parts: list[list[Token]] = []
     for token in run:
-        if part and token[0][0].isupper() != part[0][0][0].isupper() and not (token[0] in _LINKS or token[0].isdigit()):
-            yield _make_phrase(text, part)
-            part = []
-        part.append(token)
-    if part:
-        yield _make_phrase(text, part)
+        turns = not parts or token.word[0].isupper() != parts[-1][0].word[0].isupper()
+        if turns and not (parts and (token.word in _LINKS or token.word.isdigit())):
+            parts += [[]]
+        parts[-1] += [token]
+    return [_make_phrase(text, part) for part in parts]
 
 
 def _is_item(text: str, token: Token) -> bool:
     """Return whether a word is one of a list after a colon, and requests nothing there: "tags: refund, order"."""
-    before = _BEFORE_ITEM.search(text, max(0, token.start() - _REACH), token.start())
-    return before is not None and (before["others"] or _NEXT_ITEM.match(text, token.end())) is not None
+    before = _BEFORE_ITEM.search(text, token.start - _REACH, token.start)
+    return before is not None and (before["others"] or _NEXT_ITEM.match(text, token.end)) is not None
 
 
 def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
-    start = part[0].start()
-    end = part[-1].end()
-    is_name = part[0][0][0].isupper()
-    state = _STATE.match(text, end) if is_name else None
+    start = part[0].start
+    end = part[-1].end
+    is_name = part[0].word[0].isupper()
+    state = _STATE.match(text, end) if is_name and text[end : end + 1] == "," else None
     end = state.end() if state else end
     if text[end : end + 1] == ":":  # words that only announce what follows: "Contacts: Mia, Leo"
         unit = "label"
@@ -312,17 +369,17 @@ def _is_verb_of(word: str) -> bool:
     return word in _VERBS or word[:1].isupper() or word.endswith(("ed", "s")) or not word[:1].isalpha()
 
 
-def _split_unspaced(run: Sequence[Token]) -> Iterator[Mention]:
+def _split_unspaced(text: str, run: Sequence[Token]) -> Iterator[Mention]:
     """Yield words of a script without spaces: runs of ideographs or katakana between hiragana and particles."""
     for token in run:
-        for found in _PIECE.finditer(token[0]):
+        for found in _PIECE.finditer(token.word):
             for piece in re.finditer(r"[^的是和与在从到去了吗呢]+", found[0]):
                 lead = _ASKING.match(piece[0])
-                start = token.start() + found.start() + piece.start() + (lead.end() if lead else 0)
-                end = token.start() + found.start() + piece.end()
+                start = token.start + found.start() + piece.start() + (lead.end() if lead else 0)
+                end = token.start + found.start() + piece.end()
                 if end > start:
-                    cue = "of" if token.string[end : end + 1] in ("の", "的") else ""
-                    yield Mention("name", token.string[start:end], start=start, end=end, cue=cue)
+                    cue = "of" if text[end : end + 1] in ("の", "的") else ""
+                    yield Mention("name", text[start:end], start=start, end=end, cue=cue)
 
 
 def _opens(text: str, start: int) -> bool:
@@ -339,20 +396,78 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 # Context
 
 
-def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading = read_prepositions(find_language_by_prepositions(text))
-    around = _blank_out(text, (each for each in found if each.kind == "address"))  # an address says nothing of others
+def _add_context(text: str, found: Sequence[Mention]) -> list[Mention]:
+    around = _blank_out(text, [each for each in found if each.kind == "address"])  # it says nothing of others
+    surroundings = _Surroundings(around)
+    made: list[Mention] = []
     last: Mention | None = None
     for mention in found:
-        before = _read_before(around, mention.start)
-        cue = mention.cue or _find_cue(before, leading)
-        near = tuple(find_singular(word) for word in before if word.lower() not in read_word_set("articles"))
-        made = replace(mention, cue=cue, before=near[:4], after=_read_after(around, mention.end))
+        cue, before = surroundings.read_before(mention.start)
+        after = surroundings.read_after(mention.end)
+        mention = replace(mention, cue=mention.cue or cue, before=before, after=after)
         if last:
-            made = _join(text, last, made)
-        yield made
-        if made.kind not in _WIDE and (last is None or made.end > last.end):  # what is inside another follows nothing
-            last = made
+            mention = _join(text, last, mention)
+        made += [mention]
+        if mention.kind not in _WIDE and (last is None or mention.end > last.end):
+            last = mention  # what is inside another follows nothing
+    return made
+
+
+class _Surroundings:
+    """The words and marks of a text, by which those before and after a place are found."""
+
+    def __init__(self, text: str) -> None:
+        found = [*_WORD.finditer(_lower(text))]
+        self.words = [each[0] for each in found]
+        self.starts = [each.start() for each in found]
+        self.kinds = [each.lastgroup for each in found]  # of marks; None of words
+        self.prepositions = read_prepositions(find_language_by_prepositions(text))
+        self.articles = read_word_set("articles")
+        self.before: dict[int, tuple[str, tuple[str, ...]]] = {}
+        self.after: dict[int, tuple[str, ...]] = {}
+
+    def read_before(self, place: int) -> tuple[str, tuple[str, ...]]:
+        """Return the preposition before a place, in English, with at most articles between, and the words before it."""
+        if place in self.before:
+            return self.before[place]
+        cue = ""
+        is_near = True
+        near: list[str] = []
+        at = bisect_left(self.starts, place)
+        left = _MOST_BEFORE
+        while at and left and self.starts[at - 1] >= place - _REACH:
+            at -= 1
+            kind = self.kinds[at]
+            if kind == "label":
+                continue
+            if kind is not None:
+                break
+            left -= 1
+            word = self.words[at][: place - self.starts[at]]
+            if is_near and left > _MOST_BEFORE - 4:
+                cue = self.prepositions.get(word, "")
+                is_near = not cue and word in self.articles
+            if word not in self.articles:
+                near += [find_singular(word)]
+        self.before[place] = cue, tuple(near[:4])
+        return self.before[place]
+
+    def read_after(self, place: int) -> tuple[str, ...]:
+        """Return the first words after a place, in the singular."""
+        if place in self.after:
+            return self.after[place]
+        near: list[str] = []
+        at = bisect_left(self.starts, place)
+        if at and (rest := self.words[at - 1][place - self.starts[at - 1] :]) and (rest := rest.lstrip("'’")):
+            near += [find_singular(rest)]
+        while len(near) < 3 and at < len(self.starts) and self.starts[at] < place + _REACH_AFTER:
+            word = self.words[at]
+            if self.kinds[at] is not None and word != "#":
+                break
+            near += [find_singular(word)]
+            at += 1
+        self.after[place] = tuple(near)
+        return self.after[place]
 
 
 def _join(text: str, last: Mention, mention: Mention) -> Mention:
@@ -367,40 +482,19 @@ def _join(text: str, last: Mention, mention: Mention) -> Mention:
     return mention
 
 
-def _read_before(text: str, start: int) -> list[str]:
-    clause: list[str] = []
-    for word in reversed(_WORD.findall(text, max(0, start - _REACH), start)):
-        if word in _ENDS or word.isdigit() or word == ",":
-            break
-        if word not in ":#":
-            clause.append(word)
-    return clause[:5]
-
-
-def _find_cue(before: Sequence[str], leading: Mapping[str, str]) -> str:
-    """Return the preposition before a place, with at most articles between them."""
-    for word in before[:3]:
-        if word.lower() in leading:
-            return leading[word.lower()]
-        if word.lower() not in read_word_set("articles"):
-            break
-    return ""
-
-
-def _read_after(text: str, end: int) -> tuple[str, ...]:
-    words: list[str] = []
-    for word in _WORD.findall(text, end, end + 40):
-        if word in _ENDS or word in ",:" or word.isdigit():
-            break
-        words.append(find_singular(word))
-    return tuple(words[:3])
-
-
 _MOST_MENTIONS = 400
 _MOST_TRIES = 48
 _MOST_MEMBERS = 200
 _DEEPEST = 24
 _REACH = 70
+_REACH_AFTER = 40
+_MOST_BEFORE = 5  # words
+_START = attrgetter("start")
+_DIVISIBLE = make_vocabulary("words name expression date address")
+_BRACKETS = frozenset("[{")
+_MARKS_OF_PAIRS = frozenset(":=：")
+_COPULAS = make_vocabulary("is are was were ist est es")
+_TIMES = make_vocabulary("x × by")
 _QUOTED = compile_lazily(
     r"```(?:[\w+-]*[ \t]*\n)?(?P<fenced>(?:[^`]|`(?!``))+)```|`(?P<code>[^`\n]{1,2000})`"
     r"|(?<![\w\"'\\])\"((?:[^\"\\\n]|\\.|\n(?!\n)){1,4000})\""
@@ -408,7 +502,6 @@ _QUOTED = compile_lazily(
     r"|[„“]([^„“”]{1,4000})[“”]|«([^«»]{1,4000})»|「([^「」]{1,4000})」|『([^『』]{1,4000})』"
 )
 _QUOTES = frozenset("`\"'‘„“«「『")
-_DIGIT = compile_lazily(r"[0-9]")
 _SURE = frozenset(("url", "email", "uuid", "path"))
 _BRACKET = compile_lazily(r"[\[{]")
 _PAIR = compile_lazily(
@@ -465,8 +558,7 @@ _POSTCODE = compile_lazily(  # after a state, before a German city, or by its le
 )
 _PIECE = compile_lazily(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _ASKING = compile_lazily(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
-_WORD = compile_lazily(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
-_ENDS = frozenset(".!?;\n()")
+_WORD = compile_lazily(r"[^\W\d_]+(?:['’][^\W\d_]+)*|(?P<label>[#:])|(?P<end>[\d.!?;,()\n])")
 _WIDE = frozenset(("pair", "member", "json"))
 _COUNTING = (" ", " of ", " x ", "x ", " × ")
 LISTED = compile_lazily(  # what stands between the items of a list

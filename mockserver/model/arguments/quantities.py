@@ -8,10 +8,10 @@ from functools import cache
 from itertools import pairwise
 from math import isinf
 
-from mockserver.core.lazy import compile_lazily
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import FROZEN_AT
 from mockserver.model.arguments.evidence import Mention
-from mockserver.model.vocabulary import fold, read_headings, read_prepositions, read_word_set
+from mockserver.model.vocabulary import fold, make_vocabulary, read_headings, read_prepositions, read_word_set
 
 TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
 WORDS = {word: int(number) for word, number in read_headings("numbers").items()}
@@ -34,30 +34,50 @@ _UNIT = compile_lazily(
     r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})"
 )
 _WORD = compile_lazily(r"[^\W\d_]{2,12}")
+_DIGIT = compile_lazily(r"\d")
+_MARKS = {
+    "mixed": compile_lazily(r"[^\W\d]\d|\d[^\W\d]|-\d|\d-"),
+    "date": compile_lazily(r"\d[-/.年]\d"),
+}
+_DIGITS_ONLY = frozenset(("digit",))
+_DATE = frozenset(("date",))
+_SPANS = "day days week weeks month months year years"
+_CLOCK = make_vocabulary(": h uhr am pm a p noon midday midnight")
 _ANY_WORD = compile_lazily(r"[^\W\d_]+")
 
 
-def may_have_quantities(text: str) -> bool:
-    """Return whether a text has a digit or a word of a number, a day or a time: most have none."""
-    if not text.isascii() or any(map(text.__contains__, "0123456789")):
-        return True
-    return not _list_quantity_words().isdisjoint(_ANY_WORD.findall(text.lower()))
+@remember(16)
+def list_signs(text: str) -> frozenset[str]:
+    """Return what a text is made of: its characters, its words in small letters, and whether it has certain others.
+
+    `digit`: any; `mixed`: a digit beside a letter, a dash or an underscore; `date`: digits as in 2025-03-03.
+    """
+    signs = {*text, *_ANY_WORD.findall(text.lower())}
+    if _DIGIT.search(text):
+        signs.add("digit")
+        signs |= {sign for sign, pattern in _MARKS.items() if pattern.search(text)}
+    return frozenset(signs)
+
+
+def _has(text: str, signs: frozenset[str]) -> bool:
+    """Return whether a text may have what has one of these signs; a script without blanks may always."""
+    return not text.isascii() or not signs.isdisjoint(list_signs(text))
 
 
 @cache
-def _list_quantity_words() -> frozenset[str]:
-    lists = ("numbers", "months", "weekdays", "days", "seconds")
-    spoken = (_ANY_WORD.findall(phrase)[-1] for name in lists for phrase in read_headings(name) if phrase.isascii())
-    others = ("noon", "midday", "midnight", "half", "quarter", "next", "last", "ago")
-    return frozenset((*(word for word in spoken if len(word) > 1), *_TIMES, *others))
+def _list_cues(*names: str, others: str = "") -> frozenset[str]:
+    """Return the last words of the phrases in lists of words, and others."""
+    spoken = (_ANY_WORD.findall(phrase) for name in names for phrase in read_headings(name))
+    return make_vocabulary(others).union(words[-1] for words in spoken if words)
 
 
 def find_numbers(text: str) -> Iterator[Mention]:
     """Yield the numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
-    for found in _NUMBER.finditer(text):
+    for found in _NUMBER.finditer(text) if _has(text, _DIGITS_ONLY) else ():
         with suppress(OverflowError):
             yield from _read_number(text, found, parse_number(found["digits"]))
-    yield from _find_numbers_in_words(text)
+    if _has(text, _list_cues("numbers", others="dozen")):
+        yield from _find_numbers_in_words(text)
 
 
 def _read_number(text: str, found: re.Match[str], number: int | float) -> Iterator[Mention]:
@@ -144,6 +164,8 @@ def _sum_words(text: str, run: Sequence[re.Match[str]]) -> Iterator[Mention]:
 
 def parse_number(digits: str) -> int | float:
     """Return the number that digits with separators of any country mean. Raise OverflowError where it is too large."""
+    if digits.isdecimal():
+        return int(digits)
     digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
         digits = digits.replace(",", "")
@@ -168,7 +190,7 @@ def find_moments(text: str) -> Iterator[Mention]:
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
     dates = sorted(_find_dates(text), key=lambda m: (m.start, -m.end))
-    for found in _STAMP.finditer(text):
+    for found in _STAMP.finditer(text) if _has(text, _DATE) else ():
         day, minute, second, zone = found.groups()
         zone = "Z" if zone in (None, "UTC") else f"{zone[:3]}:{zone[-2:]}" if len(zone) > 3 else zone
         start, end = found.span()
@@ -181,7 +203,7 @@ def find_moments(text: str) -> Iterator[Mention]:
             yield Mention("datetime", f"{day}T{minute}{second or ':00'}{zone}", start=start, end=end, parts=parts)
     whole = [day for at, day in enumerate(dates) if not at or not day.overlaps(dates[at - 1])]
     spoken = [*find_times(text)]
-    for one, other in pairwise(sorted((*whole, *spoken), key=lambda m: m.start)):
+    for one, other in pairwise(sorted((*whole, *spoken), key=lambda m: m.start) if dates and spoken else ()):
         if one.kind != other.kind and _JOINT.fullmatch(text, one.end, other.start):  # tomorrow at 3pm
             day, time = (one.value, other.value) if one.kind == "date" else (other.value, one.value)
             seconds = "" if time.count(":") == 2 else ":00"
@@ -202,15 +224,19 @@ _STAMP = compile_lazily(
 _M = rf"(?P<month>{_join_headings('months')})\b\.?"
 _D = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 _Y = r"(?P<year>\d{4})"
-_DATES = tuple(
-    compile_lazily(rf"(?i){form}")
-    for form in (
-        rf"(?<![\w-]){_Y}[-/.年](?P<month>\d{{1,2}})[-/.月](?P<day>\d{{1,2}})(?:日|(?![\w-]))",
-        r"(?<![\w/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d{2})(?![\w/])",
-        rf"(?<![\w.-])(?P<day>\d{{1,2}})[.-](?P<month>\d{{1,2}})[.-]{_Y}(?![\w-])",
-        rf"(?<!\w){_D}[ -](?:of |de |di )?{_M}(?:[, -]{{1,2}}(?:de |del )?{_Y})?(?!\w)",
-        rf"(?<!\w){_M} (?:the )?{_D}(?:,? {_Y})?(?![\w:])",
-        rf"(?<!\w){_M},? {_Y}(?!\w)",
+_DATES_IN_DIGITS, _DATES_WITH_MONTHS = (
+    tuple(compile_lazily(rf"(?i){form}") for form in forms)
+    for forms in (
+        (
+            rf"(?<![\w-]){_Y}[-/.年](?P<month>\d{{1,2}})[-/.月](?P<day>\d{{1,2}})(?:日|(?![\w-]))",
+            r"(?<![\w/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d{2})(?![\w/])",
+            rf"(?<![\w.-])(?P<day>\d{{1,2}})[.-](?P<month>\d{{1,2}})[.-]{_Y}(?![\w-])",
+        ),
+        (
+            rf"(?<!\w){_D}[ -](?:of |de |di )?{_M}(?:[, -]{{1,2}}(?:de |del )?{_Y})?(?!\w)",
+            rf"(?<!\w){_M} (?:the )?{_D}(?:,? {_Y})?(?![\w:])",
+            rf"(?<!\w){_M},? {_Y}(?!\w)",
+        ),
     )
 )
 _DAYS_OF = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -226,12 +252,13 @@ _RELATIVE = compile_lazily(
 def _find_dates(text: str) -> Iterator[Mention]:
     text = _fold(text)
     stated = dict[int, str]()
-    for form in _DATES:
+    forms = (*_DATES_IN_DIGITS * _has(text, _DATE), *_DATES_WITH_MONTHS * _has(text, _list_cues("months")))
+    for form in forms:
         for found in form.finditer(text):
             if day := _read_day(found.groupdict()):
                 stated[found.start()] = day.isoformat()
                 yield Mention("date", day.isoformat(), *found.span())
-    for found in _RELATIVE.finditer(text):
+    for found in _RELATIVE.finditer(text) if _has(text, _list_cues("days", "weekdays", others=_SPANS)) else ():
         following = range(found.end(), found.end() + 4)  # Friday, 2026-11-27
         same = next((stated[at] for at in following if at in stated), None)
         yield Mention("date", same or (TODAY + timedelta(_count_days(found))).isoformat(), *found.span())
@@ -282,7 +309,7 @@ _TIME = compile_lazily(
 
 def find_times(text: str) -> Iterator[Mention]:
     """Yield the times of day of a text; `2h30` may as well be a duration."""
-    for found in _TIME.finditer(_fold(text)):
+    for found in _TIME.finditer(_fold(text)) if _has(text, _CLOCK) else ():
         if (time := _read_time(found)) is not None:
             yield Mention("time", time, *found.span(), unit="h" if found["spoken"] else "")
 
@@ -311,7 +338,7 @@ _PIECE = compile_lazily(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_join_
 
 def find_durations(text: str) -> Iterator[Mention]:
     """Yield the durations of a text in seconds; those with a single unit have it as unit."""
-    for found in _DURATION.finditer(_fold(text)):
+    for found in _DURATION.finditer(_fold(text)) if _has(text, _list_cues("seconds")) else ():
         counted = [(_read_count(digits or word), unit.lower()) for digits, word, unit in _PIECE.findall(found[0])]
         lengths = [60 if unit == "m" else int(read_headings("seconds")[unit]) for _, unit in counted]
         total = sum(count * length for (count, _), length in zip(counted, lengths, strict=True))

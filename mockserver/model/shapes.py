@@ -8,9 +8,10 @@ from math import isfinite
 
 from msgspec import Struct
 from msgspec.structs import replace
+from pydantic_core import to_json
 
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import compile_lazily
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.vocabulary import (
     NUMBER_WORDS,
     cut_excerpt,
@@ -184,21 +185,68 @@ def read_note(note: str) -> dict[str, Json]:
     return {**made, "description": comment or text} if made else {}
 
 
-def add_stated_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
+def add_stated_bounds(schema: Json, text: str = "") -> Json:
     """Return a schema with the bounds and options that only descriptions tell, or a text by a name: `score (0-3)`.
 
-    `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`, `"mood": "good" or "bad"`.
+    `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`, `"mood": "good" or "bad"`. It is the
+    same object where nothing is told.
     """
+    try:
+        described = _read_descriptions(to_json(schema, inf_nan_mode="constants"))
+    except ValueError:  # nested too deeply, or no JSON: whoever compiles it says so
+        return schema
+    small = fold(text)
+    for name in described.names if text else ():
+        if name in small:
+            return _add_bounds(schema, text, small)
+    return schema if described.schema is None else described.schema
+
+
+class Described(Struct, frozen=True):
+    """A schema with what its descriptions tell, None if that is nothing, and what texts call what they may bound."""
+
+    schema: Json
+    names: tuple[str, ...]
+
+
+@remember(256)
+def _read_descriptions(written: bytes) -> Described:
+    schema = loads(written)
+    told = _add_bounds(schema)
+    names = [fold(name) for name in _list_bounded_names(schema)]
+    numbered = ["(1 to "] if {"choice", "index"}.intersection(names) else []
+    return Described(None if told == schema else told, (*dict.fromkeys(names), *numbered))
+
+
+def _list_bounded_names(schema: Json, levels: int = 6) -> Iterator[str]:
+    for key in _BY_NAME if isinstance(schema, Mapping) and levels else ():
+        if isinstance(inner := schema.get(key), Mapping):
+            for name, each in inner.items():
+                if isinstance(each, Mapping) and each.get("type") in _BOUNDED:
+                    yield name
+                yield from _list_bounded_names(each, levels - 1)
+    if isinstance(schema, Mapping) and "items" in schema:
+        yield from _list_bounded_names(schema["items"], levels - 1)
+
+
+def _add_bounds(schema: Json, text: str = "", small: str = "", levels: int = 6) -> Json:
+    """Add what descriptions tell, and a text, which is also given in small letters."""
     if not isinstance(schema, Mapping) or not levels:
         return schema
     told = dict(schema)
-    for key in ("properties", "$defs", "definitions"):
+    for key in _BY_NAME:
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {
-                name: add_stated_bounds(_add_told(each, name, text=text, siblings=inner), text, levels - 1)
+                name: _add_bounds(
+                    _add_told(each, name, text=text, siblings=inner) if text and _may_tell(name, small) else each,
+                    text,
+                    small,
+                    levels - 1,
+                )
                 for name, each in inner.items()
             }
-    told |= {key: add_stated_bounds(schema[key], text, levels - 1) for key in ("items",) if key in schema}
+    if "items" in schema:
+        told["items"] = _add_bounds(schema["items"], text, small, levels - 1)
     said = schema.get("description")
     kind = schema.get("type")
     if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
@@ -211,12 +259,16 @@ def add_stated_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
     return told
 
 
+def _may_tell(name: str, small: str) -> bool:
+    return fold(name) in small or name in ("choice", "index")
+
+
 def _add_told(schema: Json, name: str, text: str, siblings: Mapping[str, Json]) -> Json:
     """Return the schema of a number with the range that a text tells by its name, of a text with the options."""
-    if not text or not isinstance(schema, Mapping) or not schema.keys().isdisjoint(_BOUNDS):
+    if not isinstance(schema, Mapping) or not schema.keys().isdisjoint(_BOUNDS):
         return schema
     kind = schema.get("type")
-    if kind not in ("integer", "number", "string") or (kind == "string" and name not in text):
+    if kind not in _BOUNDED or (kind == "string" and name not in text):
         return schema
     described = str(schema.get("description", ""))
     if kind != "string":
@@ -333,6 +385,8 @@ _FRACTIONS = make_vocabulary(
 )
 _WORD_OR_WORD = compile_lazily(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
 _LITERAL = compile_lazily(r"Literal\[([^\[\]]{1,2000})\]")
+_BY_NAME = ("properties", "$defs", "definitions")
+_BOUNDED = ("integer", "number", "string")
 _BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
 _TOLD_OPTIONS = compile_lazily(
     r"(?i)\b(?:(?:allowed|possible|valid|available|supported) \w{4,20}|must be one of|one of(?=:)):? ([^\n.;]{3,200})"

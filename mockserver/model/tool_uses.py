@@ -252,7 +252,7 @@ def fill_schema(schema: Json, seed: Seed, said: Mentions, prompt: str = "") -> J
     Raises Failure if the schema is unusable.
     """
     told = add_stated_bounds(schema, prompt)
-    if told != schema:
+    if told is not schema:
         with suppress(Failure):  # what a description tells may contradict the schema
             return generate_instance(told, seed, said)
     return generate_instance(schema, seed, said)

@@ -194,8 +194,12 @@ def _take_first(properties: Mapping[str, Json]) -> Mapping[str, Json]:
     return properties if few else dict(islice(properties.items(), _MOST_PROPERTIES))
 
 
-def _list_left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:
-    return tuple(mention for mention in found if not any(mention.overlaps(other) for other in used))
+def _list_left(found: Sequence[Mention], used: Sequence[Mention]) -> tuple[Mention, ...]:
+    """Return the mentions that share no character with those that are used."""
+    for other in used:
+        start, end = other.start, other.end
+        found = [mention for mention in found if mention.end <= start or end <= mention.start]
+    return tuple(found)
 
 
 # Several objects

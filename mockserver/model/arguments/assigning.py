@@ -19,7 +19,6 @@ from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
-    UNTOLD,
     Hits,
     Mention,
     Property,
@@ -214,7 +213,7 @@ def rank_candidates(
     known = {} if known is None else known
     key = (id(found), id(props), id(among or props))
     if key not in known:
-        heads = {word for prop in among or props for word in prop.words if len(word) > 1} - UNTOLD
+        heads = {word for prop in among or props for word in prop.heads}
         around = {word for mention in looked_at for word in (*mention.before, *mention.after)}
         candidates: list[Candidate] = []
         for prop, hits in zip(props, find_hits(around, props), strict=True):
@@ -315,7 +314,10 @@ def _index_words(text: str) -> tuple[Sequence[tuple[str, int, int]], Mapping[str
     words = [(find_singular(found[0]), *found.span()) for found in _WORD.finditer(text)]
     places: dict[str, list[int]] = {}
     for at, (word, _, _) in enumerate(words):
-        places.setdefault(word, []).append(at)
+        if word in places:
+            places[word] += [at]
+        else:
+            places[word] = [at]
     return words, places
 
 

@@ -61,6 +61,7 @@ class Property(Struct, frozen=True):
     hints: frozenset[str]  # examples in the description, in lower case
     telling: tuple[str, ...]  # the words by which neighbours of a mention name it
     series: tuple[str, ...]  # what it has in common with those that differ in a letter or a number, as a and b
+    heads: frozenset[str]  # the words that say that what follows is another property's
     keys: frozenset[str]  # of the telling words: a word that shares none is not like any of them
     numeric: bool
     format: str
@@ -119,6 +120,7 @@ def read_property(name: str, schema: Json, order: int, *, owner: str = "", is_it
         hints=frozenset(_find_hints(described)),
         telling=telling,
         series=(*types, "", *common) if len(common) < len(words) else (),
+        heads=frozenset(word for word in words if len(word) > 1) - UNTOLD,
         keys=frozenset[str]().union(*map(list_keys, telling)),
         numeric=bool(types) and set(types) <= {"integer", "number", "null"},
         format=form,
@@ -297,30 +299,41 @@ def _score_text(mention: Mention, prop: Property, hits: Hits) -> int:
     near = _score_neighbours(mention, hits) if hits and mention.unit != "lead" else 0
     kind = mention.kind
     weights = prop.weights
-    refined = kind
-    is_worded = kind in _WORDED and isinstance(mention.value, str)
-    if is_worded and weights.lists:
-        word = str(mention.value).lower()
-        refined = next((name for name, words in weights.lists if word in words), weights.unlisted or kind)
-    elif is_worded and prop.semantic_type == "ticker" and str(mention.value).isupper() and len(str(mention.value)) <= 5:
-        refined = "ticker"
+    value = mention.value
+    refined = _refine_kind(kind, value, prop) if kind in _WORDED and isinstance(value, str) else kind
     fitness = weights.kinds.get(refined)
-    if kind in ("words", "name"):
-        if prop.semantic_type == "job" and _is_calling(str(mention.value)):
-            fitness = 28
-        elif prop.semantic_type == "text" and "thing" in _list_traits(mention):
-            fitness = 34  # the description of an item of an order
+    traits = _list_traits(mention) if kind in weights.traits else ()
+    if prop.semantic_type == "job" and kind in ("words", "name") and _is_calling(str(value)):
+        fitness = 28
+    elif prop.semantic_type == "text" and "thing" in traits:
+        fitness = 34  # the description of an item of an order
     if fitness is None:
         return near - 15 if kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
-    total = fitness + near + (_score_role(mention, prop) if prop.role else 0)
+    total = fitness + near
+    if prop.role:
+        total += _score_role(mention, prop)
     if mention.cue in weights.prepositions:
         total += weights.prepositions[mention.cue]
-    if kind in weights.traits:
-        points = weights.traits[kind]
-        total += sum([points[trait] for trait in _list_traits(mention) if trait in points])
-    if prop.hints and kind in _WORDED and str(mention.value).lower() in prop.hints:
+    for trait in traits:
+        if trait in weights.traits[kind]:
+            total += weights.traits[kind][trait]
+    if prop.hints and kind in _WORDED and str(value).lower() in prop.hints:
         total += 35
     return total
+
+
+def _refine_kind(kind: str, value: str, prop: Property) -> str:
+    """Return the kind of a word in a list that matters to the property; of others the kind of the mention."""
+    weights = prop.weights
+    if prop.semantic_type == "ticker":
+        return "ticker" if value.isupper() and len(value) <= 5 else kind
+    if not weights.lists:
+        return kind
+    word = value.lower()
+    for listed, words in weights.lists:
+        if word in words:
+            return listed
+    return weights.unlisted or kind
 
 
 def _list_traits(mention: Mention) -> Sequence[str]:
@@ -455,7 +468,7 @@ def _score_number(mention: Mention, prop: Property, hits: Hits) -> int:
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
     if (clear := _weigh_clear_number(mention, prop)) is not None:
         weight, share = clear
-        return weight + int(near * share) + _score_role(mention, prop)
+        return weight + int(near * share) + (_score_role(mention, prop) if prop.role else 0)
     total = near + _weigh_plain_number(mention, semantic_type)
     if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in read_headings("cue_roles"):
         total -= 16

@@ -141,7 +141,7 @@ class Attempt:
 
     def is_rejected(self, location: Location, name: str) -> bool:
         """Return whether the validator rejected an earlier value of this property."""
-        return self.rejections.get(location.descend(name).pointer, 0) > 0
+        return bool(self.rejections) and self.rejections.get(location.descend(name).pointer, 0) > 0
 
     def fits(self, shape: Shape | None, value: Json) -> bool:
         """Return whether the schemas of a shape allow a value, as far as they can tell one by one."""
@@ -329,8 +329,9 @@ class Attempt:
             needed = [name for name in shape.required if name not in shape.nullable]
             found, left = self.said.assign(views, fits, required=needed, owner=location.name)
         self.said = left
-        values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
-        return TakenValues({**taken.values, **values}, taken.looked_up.union(views))
+        if self.rejections:
+            found = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
+        return TakenValues({**taken.values, **found}, taken.looked_up.union(views))
 
     def measure_evidence(self, shape: Shape | None) -> float:
         """Return how many of a shape's properties the prompt mentions: 0 for none, 1 for all."""

@@ -42,7 +42,7 @@ def test_there_are_not_too_many() -> None:
     ],
 )
 def test_phrases(text: str, names: list[str], others: list[str]) -> None:
-    found = list(find_phrases(text, bytearray(len(text))))
+    found = list(find_phrases(text))
     assert [mention.value for mention in found if mention.kind == "name"] == names
     assert [mention.value for mention in found if mention.kind == "words"] == others
 

@@ -39,10 +39,10 @@ _MARKS = {
     "mixed": compile_lazily(r"[^\W\d]\d|\d[^\W\d]|-\d|\d-"),
     "date": compile_lazily(r"\d[-/.年]\d"),
 }
-_DIGITS_ONLY = frozenset(("digit",))
-_DATE = frozenset(("date",))
+_NUMERIC = make_vocabulary("foreign digit")
+_DATE = make_vocabulary("foreign date")
 _SPANS = "day days week weeks month months year years"
-_CLOCK = make_vocabulary(": h uhr am pm a p noon midday midnight")
+_CLOCK = make_vocabulary("foreign : h uhr am pm a p noon midday midnight")
 _ANY_WORD = compile_lazily(r"[^\W\d_]+")
 
 
@@ -50,33 +50,29 @@ _ANY_WORD = compile_lazily(r"[^\W\d_]+")
 def list_signs(text: str) -> frozenset[str]:
     """Return what a text is made of: its characters, its words in small letters, and whether it has certain others.
 
-    `digit`: any; `mixed`: a digit beside a letter, a dash or an underscore; `date`: digits as in 2025-03-03.
+    `digit`: any; `mixed`: a digit beside a letter, a dash or an underscore; `date`: digits as in 2025-03-03; `foreign`:
+    characters of other scripts, which may have none of these and still say a number or a day.
     """
     signs = {*text, *_ANY_WORD.findall(text.lower())}
     if _DIGIT.search(text):
         signs.add("digit")
         signs |= {sign for sign, pattern in _MARKS.items() if pattern.search(text)}
-    return frozenset(signs)
-
-
-def _has(text: str, signs: frozenset[str]) -> bool:
-    """Return whether a text may have what has one of these signs; a script without blanks may always."""
-    return not text.isascii() or not signs.isdisjoint(list_signs(text))
+    return frozenset(signs if text.isascii() else (*signs, "foreign"))
 
 
 @cache
 def _list_cues(*names: str, others: str = "") -> frozenset[str]:
     """Return the last words of the phrases in lists of words, and others."""
     spoken = (_ANY_WORD.findall(phrase) for name in names for phrase in read_headings(name))
-    return make_vocabulary(others).union(words[-1] for words in spoken if words)
+    return make_vocabulary(f"foreign {others}").union(words[-1] for words in spoken if words)
 
 
 def find_numbers(text: str) -> Iterator[Mention]:
     """Yield the numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
-    for found in _NUMBER.finditer(text) if _has(text, _DIGITS_ONLY) else ():
+    for found in _NUMBER.finditer(text) if not _NUMERIC.isdisjoint(list_signs(text)) else ():
         with suppress(OverflowError):
             yield from _read_number(text, found, parse_number(found["digits"]))
-    if _has(text, _list_cues("numbers", others="dozen")):
+    if not _list_cues("numbers", others="dozen").isdisjoint(list_signs(text)):
         yield from _find_numbers_in_words(text)
 
 
@@ -190,7 +186,7 @@ def find_moments(text: str) -> Iterator[Mention]:
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
     dates = sorted(_find_dates(text), key=lambda m: (m.start, -m.end))
-    for found in _STAMP.finditer(text) if _has(text, _DATE) else ():
+    for found in _STAMP.finditer(text) if not _DATE.isdisjoint(list_signs(text)) else ():
         day, minute, second, zone = found.groups()
         zone = "Z" if zone in (None, "UTC") else f"{zone[:3]}:{zone[-2:]}" if len(zone) > 3 else zone
         start, end = found.span()
@@ -252,13 +248,18 @@ _RELATIVE = compile_lazily(
 def _find_dates(text: str) -> Iterator[Mention]:
     text = _fold(text)
     stated = dict[int, str]()
-    forms = (*_DATES_IN_DIGITS * _has(text, _DATE), *_DATES_WITH_MONTHS * _has(text, _list_cues("months")))
-    for form in forms:
+    signs = list_signs(text)
+    forms = () if _DATE.isdisjoint(signs) else _DATES_IN_DIGITS
+    for form in forms if _list_cues("months").isdisjoint(signs) else (*forms, *_DATES_WITH_MONTHS):
         for found in form.finditer(text):
             if day := _read_day(found.groupdict()):
                 stated[found.start()] = day.isoformat()
                 yield Mention("date", day.isoformat(), *found.span())
-    for found in _RELATIVE.finditer(text) if _has(text, _list_cues("days", "weekdays", others=_SPANS)) else ():
+    for found in (
+        _RELATIVE.finditer(text)
+        if not _list_cues("days", "weekdays", others=_SPANS).isdisjoint(list_signs(text))
+        else ()
+    ):
         following = range(found.end(), found.end() + 4)  # Friday, 2026-11-27
         same = next((stated[at] for at in following if at in stated), None)
         yield Mention("date", same or (TODAY + timedelta(_count_days(found))).isoformat(), *found.span())
@@ -309,7 +310,7 @@ _TIME = compile_lazily(
 
 def find_times(text: str) -> Iterator[Mention]:
     """Yield the times of day of a text; `2h30` may as well be a duration."""
-    for found in _TIME.finditer(_fold(text)) if _has(text, _CLOCK) else ():
+    for found in _TIME.finditer(_fold(text)) if not _CLOCK.isdisjoint(list_signs(text)) else ():
         if (time := _read_time(found)) is not None:
             yield Mention("time", time, *found.span(), unit="h" if found["spoken"] else "")
 
@@ -338,7 +339,7 @@ _PIECE = compile_lazily(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_join_
 
 def find_durations(text: str) -> Iterator[Mention]:
     """Yield the durations of a text in seconds; those with a single unit have it as unit."""
-    for found in _DURATION.finditer(_fold(text)) if _has(text, _list_cues("seconds")) else ():
+    for found in _DURATION.finditer(_fold(text)) if not _list_cues("seconds").isdisjoint(list_signs(text)) else ():
         counted = [(_read_count(digits or word), unit.lower()) for digits, word, unit in _PIECE.findall(found[0])]
         lengths = [60 if unit == "m" else int(read_headings("seconds")[unit]) for _, unit in counted]
         total = sum(count * length for (count, _), length in zip(counted, lengths, strict=True))

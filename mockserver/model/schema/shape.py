@@ -375,7 +375,8 @@ class Shape:
         return self._make_view(levels=2)
 
     def _make_view(self, levels: int) -> Json:
-        whole = {key: part[key] for part in reversed(self.parts) for key in _READ_IN_VIEWS if key in part}
+        read = ((key, value) for part in reversed(self.parts) for key, value in part.items() if key in _READ_IN_VIEWS)
+        whole = dict(read)  # in the order of the schema: views of plain properties are equal to these
         if "properties" in whole:
             whole["properties"] = dict.fromkeys(islice(whole["properties"], _MAX_VIEWS), True)
         if not levels:

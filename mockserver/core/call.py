@@ -1,7 +1,6 @@
 """Call: what a request asks, in no provider's shape. Rules match it, generators answer it."""
 
 import json
-import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import attrgetter
@@ -29,6 +28,9 @@ CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
 
 OTHER = "other"  # the operation at a path that no dialect knows: only rules answer it
 WEBSOCKET = "websocket"  # the operation that opens a WebSocket: only rules that name it refuse it
+
+
+V = TypeVar("V")
 
 
 class ToolCall(Struct, frozen=True, gc=False):
@@ -99,6 +101,35 @@ class Toolset(tuple[Tool, ...]):
     @lazy_property
     def names(self) -> tuple[str, ...]:
         return list_names(self)
+
+    def work_out(self, make: Callable[[Sequence[Tool]], V]) -> V:
+        """Return what a function makes of these tools, which it does once."""
+        made: dict[Any, V] = self._made
+        if make not in made:
+            made[make] = make(self)
+        return made[make]
+
+    @lazy_property
+    def _made(self) -> dict[Any, Any]:
+        return {}
+
+
+def find_toolset(tools: tuple[Tool, ...]) -> Toolset:
+    """Return tools as a set: the same one for equal tools, as clients offer the same ones each time."""
+    if type(tools) is Toolset:
+        return tools
+    try:
+        written = encode(tools)
+    except (ValueError, RecursionError):  # half a character, or too deep
+        return Toolset(tools)
+    found = _TOOLSETS.get(written)
+    if found is None or found != tools:  # what is no number is written as null
+        found = _TOOLSETS.keep(written, Toolset(tools), SIZE_OF_TOOLS * len(written))
+    return found
+
+
+SIZE_OF_TOOLS = 40  # about how many bytes a byte of their JSON takes as tables, and as what is worked out of them
+_TOOLSETS = Memo[bytes, Toolset](most=1 << 25, fewest=4)
 
 
 def list_names(tools: Sequence[Tool]) -> tuple[str, ...]:
@@ -484,18 +515,8 @@ _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
 def declare_tools(tools: tuple[Tool, ...]) -> str:
-    """Return the text that tells a model of its tools, as far as is known. Clients offer the same ones each time."""
-    if type(tools) is Toolset:
-        return tools.declaration
-    try:
-        written = encode(tools)
-    except (ValueError, RecursionError):  # half a character, or too deep
-        return _write_declaration(tools)
-    found = _DECLARATIONS.get(written)
-    if found is None:
-        text = _write_declaration(tools)
-        found = _DECLARATIONS.keep(written, text, len(written) + sys.getsizeof(text))
-    return found
+    """Return the text that tells a model of its tools, as far as is known."""
+    return find_toolset(tools).declaration
 
 
 def has_namespaces(tools: tuple[Tool, ...]) -> bool:
@@ -503,9 +524,6 @@ def has_namespaces(tools: tuple[Tool, ...]) -> bool:
     if type(tools) is Toolset:
         return tools.has_namespaces
     return any(tool.namespace for tool in tools)
-
-
-_DECLARATIONS = Memo[bytes, str](most=1 << 22)
 
 
 def _write_declaration(tools: tuple[Tool, ...]) -> str:

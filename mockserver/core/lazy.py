@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
 from importlib import import_module
 from itertools import islice
 from operator import eq
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, Generic, ParamSpec, TypeVar, cast
 from weakref import WeakSet
 
 from msgspec import Struct
+from msgspec.json import decode, encode
 
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
@@ -210,11 +211,36 @@ def remember(most: int) -> "Callable[[Callable[P, R]], _lru_cache_wrapper[R]]":
     return decorate
 
 
+def remember_json(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Keep the latest results of a function whose first argument is JSON, as clients send it again in new objects.
+
+    It is to read texts only: what is no number may be read as null. What is long, or cannot be written, is read anew.
+    """
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        @remember(most)
+        def read(written: bytes, *others: Any) -> R:
+            return function(decode(written), *others)
+
+        @wraps(function)
+        def find(value: Any, *others: Any) -> R:
+            try:
+                written = encode(value)
+            except (ValueError, RecursionError):  # half a character, or too deep
+                return function(value, *others)
+            return read(written, *others) if len(written) <= _LONGEST_REMEMBERED else function(value, *others)
+
+        return find
+
+    return decorate
+
+
 def forget_remembered() -> None:
     """Empty all caches that `remember` has made."""
     for remembering in tuple(_REMEMBERING):
         remembering.cache_clear()
 
 
+_LONGEST_REMEMBERED = 20_000  # bytes of JSON
 _REMEMBERING = WeakSet["_lru_cache_wrapper[Any]"]()
 _ENTRY = 100  # bytes that the dict takes for an entry, about

@@ -1,7 +1,7 @@
 """Which of the offered tools a text asks for, in its order, with which of its words: by names and descriptions.
 
-Workers, roles and options are chosen by the same score, as tools without parameters. Knows words and JSON Schema's
-properties, nothing of earlier calls.
+Workers, roles, options and labels are chosen by the same score, as tools without parameters. Knows words and JSON
+Schema's properties, nothing of earlier calls.
 """
 
 import re
@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
-from mockserver.core.lazy import compile_lazily, remember
-from mockserver.model.arguments import Mentions, find_mentions
+from mockserver.core.lazy import compile_lazily, lazy_property, remember
+from mockserver.model.arguments import find_mentions
 from mockserver.model.hosted import list_allowed
 from mockserver.model.vocabulary import (
     Keys,
@@ -39,6 +39,36 @@ from mockserver.model.vocabulary import (
 THRESHOLD = 0.7
 
 
+class Utterance:
+    """What a user says: its words, what every tool is compared with, and the text as it is `written`."""
+
+    def __init__(self, words: Sequence[str], written: str) -> None:
+        self.words = words
+        self.written = written
+        self.exact = frozenset(words)
+        self.keys: Keys = frozenset().union(*map(find_keys, self.exact))
+
+    @lazy_property
+    def meant(self) -> Keys:
+        return frozenset().union(*[find_roots(word) - {stem(word)} for word in self.exact])
+
+    @lazy_property
+    def leading(self) -> str:
+        return find_leading_word(self.words)
+
+    @lazy_property
+    def is_action(self) -> bool:
+        return is_action(self.leading)
+
+    @lazy_property
+    def verbs(self) -> Sequence[str]:
+        return [word for word in self.words[:4] if is_action(word)]
+
+    @lazy_property
+    def head(self) -> Keys:
+        return find_keys(next((word for word in self.words if weigh_word(word) > _FAINT), ""))
+
+
 class Word(NamedTuple):
     """A word of a tool, what it weighs among the offered tools, and what it is compared by."""
 
@@ -47,121 +77,209 @@ class Word(NamedTuple):
     keys: Keys
 
 
-class Offer(Struct, frozen=True):
-    """What a text is compared with of the tool at a place: its names, and the words that tell it from the others."""
+class Offer(Struct, frozen=True, eq=False):
+    """What a text is compared with of a tool, the one `at` this place: its names, and what tells it from the others."""
 
     at: int
+    tool: Tool
+    properties: Mapping[str, Json]
     names: tuple[str, ...]
     name: tuple[Word, ...]
     description: tuple[Word, ...]
     parameters: Keys
-    verb: str
-    does_anything: bool  # a colleague or a computer, which can do anything
-    runs_code: bool  # one word of what that is good for is enough
     keys: Keys  # of its name and its description
+    actions: tuple[Word, ...]  # words of its name that order an action
+    verb: str
+    weight: float  # of its name
+    weight_of_purpose: float  # of its description without the words of parameters
+    is_colleague: bool
+
+    @property
+    def does_anything(self) -> bool:
+        return self.is_colleague or self.tool.kind.startswith("computer")
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether one word of what it is good for is enough."""
+        return self.tool.kind.startswith("code_interpreter")
+
+    def score(self, said: Utterance) -> float:
+        """Return how well the tool fits what the user says, by words alone; 0 if they have nothing in common."""
+        by_words = self._score_name(said) + self._score_description(said.keys)
+        if not by_words:
+            return 0.0
+        score = by_words + self._score_verb(said)
+        named = min(2, len(self.parameters & said.keys)) * _WEIGHTS["parameter"]
+        return score + named if score >= _PROMISING else score
+
+    def _score_name(self, said: Utterance) -> float:
+        """Return the share of the name that the text says.
+
+        Light words count only if they are the whole name and come first.
+        """
+        met = [word for word in self.name if not word.keys.isdisjoint(said.keys)]
+        if not met or (len(met) < len(self.name) and max([weigh_word(word.word) for word in met]) < 0.3):
+            return 0.0
+        if max([weigh_word(word.word) for word in self.name]) < _FAINT and not _begin_with(said, met):
+            return 0.0
+        shares = [
+            word.share * (1 if word.word in said.exact or stem(word.word) in said.meant else _WEIGHTS["synonym"])
+            for word in met
+        ]
+        return sum(shares) / self.weight * (_WEIGHTS["called a tool"] if said.exact & {"tool", "function"} else 1)
+
+    def _score_description(self, heard: Keys) -> float:
+        """Return what the text says of the description, of a short one as a share; at most a fixed weight."""
+        met = [word for word in self.description if not word.keys.isdisjoint(heard)]
+        score = _WEIGHTS["description"] * sum([word.share for word in met])
+        if met and self.weight_of_purpose < _SHORT_DESCRIPTION:
+            share = sum([word.share for word in met if word.keys.isdisjoint(self.parameters)])
+            score = max(score, _WEIGHTS["short description"] * share / max(1, self.weight_of_purpose))
+        return min(_WEIGHTS["description at most"], score)
+
+    def _score_verb(self, said: Utterance) -> float:
+        """Return what the verb of the text says for or against the tool."""
+        own = self.actions or (self.name[:1] if said.is_action else ())
+        verbs = said.verbs if self.actions else [said.leading]
+        other = own and verbs and all(one.keys.isdisjoint(find_keys(verb)) for one in own for verb in verbs)
+        reads = asks_to_read(self.verb)
+        if other or (said.is_action and reads and find_keys(said.leading).isdisjoint(find_keys(self.verb))):
+            return _WEIGHTS["other verb"]
+        if said.leading and _begin_with(said, [word for word in self.name if word.share > 0.45]):
+            return _WEIGHTS["same verb"]
+        if _ASKING.isdisjoint(said.words[:1]):
+            return 0.0
+        if not reads and _TELLING.isdisjoint([word.word for word in self.name]):
+            return _WEIGHTS["acts"] if own else 0.0
+        is_head = any(not word.keys.isdisjoint(said.head) for word in self.name)
+        return _WEIGHTS["tells what is named first" if is_head else "tells"]
+
+
+def _begin_with(said: Utterance, words: Sequence[Word]) -> bool:
+    """Return whether one of the words leads what is said."""
+    first = find_roots(said.leading)
+    return any(not find_roots(word.word).isdisjoint(first) for word in words)
 
 
 class Offers:
-    """Tools as a text is compared with them; of more than `_MOST_ALIKE` only those that share most words with it."""
+    """Tools as texts are compared with them; of more than `_MOST_ALIKE` only those that share most words with a text.
+
+    `hints` add to the descriptions, by names: of instructions, or what a label commonly means.
+    """
 
     def __init__(self, tools: Sequence[Tool], hints: Mapping[str, str] = {}) -> None:
-        """`hints` adds to the descriptions, by names."""
         self.tools = tools
-        self._offers = _read_offers(tuple(_read_tool(tool, hints.get(tool.name, "")) for tool in tools))
+        self.hints = hints
+        self._every = [*_read_offers([_Reading(tool, hints.get(tool.name, "")) for tool in tools])]
+        self._having: dict[str, list[Offer]] = {}
+        for offer in self._every:
+            for key in offer.keys:
+                self._having.setdefault(key, []).append(offer)
+
+    def select(self, without: Iterable[str], hints: Mapping[str, str] = {}) -> "Offers":
+        """Return the tools but those of these names, with more hints."""
+        names = frozenset(without)
+        return _select(self, names, tuple(hints.items())) if names or hints else self
+
+    @lazy_property
+    def colleagues(self) -> Sequence[Tool]:
+        """The tools that hand a conversation over."""
+        return [offer.tool for offer in self._every if offer.is_colleague]
+
+    @lazy_property
+    def sources(self) -> Sequence[tuple[Tool, frozenset[str]]]:
+        """The tools that need nothing, with the stems of what they give: the current location."""
+        free = [tool for tool in self.tools if tool.kind == "function" and not list_properties(tool)]
+        named = ((tool, [stem(word) for word in split_words(tool.name) if not is_verb(word)]) for tool in free)
+        return [(tool, frozenset(nouns)) for tool, nouns in named if len(nouns) > 1]
 
     def find_named(self, text: str) -> list[tuple[int, Tool]]:
         """Return the tools that a text names, and where."""
         small = text.lower()
         found = list[tuple[int, Tool]]()
-        for offer in self._offers:
-            if any(name.lower() in small for name in offer.names):
-                place = re.search("|".join(map(_make_name_pattern, offer.names)), text, re.IGNORECASE)
-                found += [(place.start(), self.tools[offer.at])] if place else []
+        for offer in dict.fromkeys([offer for name, offer in self._names if name in small]):
+            place = re.search("|".join(map(_make_name_pattern, offer.names)), text, re.IGNORECASE)
+            found += [(place.start(), offer.tool)] if place else []
         return found
 
-    def list_alike(self, said: "Utterance") -> list[Offer]:
+    @lazy_property
+    def _names(self) -> Sequence[tuple[str, Offer]]:
+        return [(name.lower(), offer) for offer in self._every for name in offer.names]
+
+    def list_alike(self, said: Utterance) -> Sequence[Offer]:
         """Return the offers that share a word with what is said, in their order."""
-        met = [(len(offer.keys & said.keys), -offer.at, offer) for offer in self._offers]
-        nearest = nlargest(_MOST_ALIKE, (each for each in met if each[0]))
-        return sorted((offer for *_, offer in nearest), key=lambda offer: offer.at)
+        near = {offer.at: offer for key in said.keys & self._having.keys() for offer in self._having[key]}
+        if len(near) > _MOST_ALIKE:
+            met = [(len(offer.keys & said.keys), -at) for at, offer in near.items()]
+            return [near[-at] for at in sorted([at for _, at in nlargest(_MOST_ALIKE, met)], reverse=True)]
+        return [near[at] for at in sorted(near)]
 
     def find_best(
-        self,
-        said: "Utterance",
-        mentioned: Mentions,
-        *,
-        least: float,
-        against: Callable[[Offer], float] = lambda offer: 0,
+        self, said: Utterance, *, least: float, against: Callable[[Offer], float] = lambda offer: 0
     ) -> Tool | None:
         """Return the tool that fits best what the user says, of equals the first; None if none fits well enough.
 
         Values are looked for only where they can decide. `against` adds what speaks for or against an offer.
         """
-        scored = [(offer, score_words(offer, said)) for offer in self.list_alike(said)]
-        rated = {offer.at: (score, score + against(offer)) for offer, score in scored}
-        highest = max((total for _, total in rated.values()), default=0)
-        close = {at: each for at, each in rated.items() if each[1] >= max(least, highest) - _WEIGHTS["arguments"]}
-        totals = {}
-        for at, (score, total) in close.items():
-            is_sure = len(close) == 1 and total >= least
-            if score >= _PROMISING and not is_sure:  # values support a tool, but are never enough
-                total += mentioned.measure_evidence(list_properties(self.tools[at])) * _WEIGHTS["arguments"]
-            totals[at] = total
-        found = max(totals, key=totals.__getitem__, default=None)
-        return None if found is None or totals[found] < least else self.tools[found]
-
-
-def score_words(offer: Offer, said: "Utterance") -> float:
-    """Return how well a tool fits what the user says, by words alone; 0 if they have nothing in common."""
-    by_words = _score_name(offer, said) + _score_description(offer, said.keys)
-    if not by_words:
-        return 0.0
-    score = by_words + _score_verb(offer, said)
-    named = min(2, len(offer.parameters & said.keys)) * _WEIGHTS["parameter"]
-    return score + named if score >= _PROMISING else score
-
-
-class _ReadTool(NamedTuple):
-    """All that is read of a tool. The same tools come with each request of a client, so they are read once."""
-
-    names: tuple[str, ...]
-    kind: str
-    description: str
-    hint: str  # of instructions, or what the tool's server says of itself
-    properties: tuple[str, ...]
-    choices: str  # the values that it takes, of a tool that does not say what it is for
-
-
-def _read_tool(tool: Tool, hint: str) -> _ReadTool:
-    options = tool.options or {}
-    properties = list_properties(tool)
-    listed = (
-        () if tool.description else (inner.get("enum") for inner in properties.values() if isinstance(inner, Mapping))
-    )
-    choices = (each for values in listed if isinstance(values, list) for each in values if isinstance(each, str))
-    return _ReadTool(
-        names=(str(options.get("server_label") or tool.name)[:_MAX_DESCRIPTION], *list_allowed(tool)[:_MOST_WORDS]),
-        kind=tool.kind,
-        description=tool.description[:_MAX_DESCRIPTION],
-        hint=f"{options.get('server_description') or ''} {hint}"[:_MAX_DESCRIPTION],
-        properties=tuple(islice(properties, _MOST_WORDS * _PROPERTIES)),
-        choices=" ".join(islice(choices, _MOST_WORDS))[:_MAX_DESCRIPTION],
-    )
+        scored = [(score := offer.score(said), score + against(offer), offer) for offer in self.list_alike(said)]
+        highest = max([total for _, total, _ in scored], default=0.0)
+        close = [each for each in scored if each[1] >= max(least, highest) - _WEIGHTS["arguments"]]
+        if len(close) == 1 and close[0][1] >= least:
+            return close[0][2].tool
+        best = None
+        for score, total, offer in close:
+            if score >= _PROMISING:  # values support a tool, but are never enough
+                mentioned = find_mentions(said.written)
+                total += mentioned.measure_evidence(offer.properties) * _WEIGHTS["arguments"]
+            if total > least or (total == least and best is None):
+                best = offer.tool
+                least = total
+        return best
 
 
 @remember(64)
-def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
-    """Read the words that tell tools apart. The more there are, the fewer words of each are read."""
+def _select(offers: Offers, without: frozenset[str], hints: tuple[tuple[str, str], ...]) -> Offers:
+    tools = [tool for tool in offers.tools if tool.name not in without]
+    return Offers(tools, {**offers.hints, **dict(hints)})
+
+
+class _Reading:
+    """The words of a tool, before it is known how many tools have each of them.
+
+    Of a tool that does not say what it is for, the values that it takes are read, too.
+    """
+
+    def __init__(self, tool: Tool, hint: str) -> None:
+        options = tool.options or {}
+        self.tool = tool
+        self.properties = list_properties(tool)
+        self.names = (
+            str(options.get("server_label") or tool.name)[:_MAX_DESCRIPTION],
+            *list_allowed(tool)[:_MOST_WORDS],
+        )
+        space, own = _split_namespace(self.names[0])
+        enums = (
+            []
+            if tool.description
+            else [each.get("enum") for each in self.properties.values() if isinstance(each, Mapping)]
+        )
+        choices = (each for values in enums if isinstance(values, list) for each in values if isinstance(each, str))
+        self.choices = " ".join(islice(choices, _MOST_WORDS))[:_MAX_DESCRIPTION]
+        hint = f"{options.get('server_description') or ''} {hint}"[:_MAX_DESCRIPTION]
+        purpose = " ".join(read_word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
+        about = f"{tool.description[:_MAX_DESCRIPTION]} {purpose} {' '.join(self.names[1:])}"
+        about = _ASIDE.sub(" ", about)[:_MAX_DESCRIPTION]
+        self.name = tuple(dict.fromkeys(split_words(own)))[:_MOST_WORDS]
+        self.about = split_words(f"{space} {about} {self.choices} {hint}")[:_MOST_WORDS]
+
+
+def _read_offers(tools: Sequence[_Reading]) -> Iterator[Offer]:
+    """Yield the tools with the words that tell them apart. The more there are, the fewer words of each are read."""
     most = max(_FEWEST_WORDS, min(_MOST_WORDS, _MOST_READ // (len(tools) or 1)))
-    titles = [_split_namespace(tool.names[0]) for tool in tools]
-    names = [tuple(dict.fromkeys(split_words(own)))[:most] for _, own in titles]
-    about = [
-        tuple(dict.fromkeys(split_words(f"{space} {_describe(tool)} {tool.choices} {tool.hint}")[:most]))
-        for tool, (space, _) in zip(tools, titles, strict=True)
-    ]
+    read = [(tool, tool.name[:most], tuple(dict.fromkeys(tool.about[:most]))) for tool in tools]
     held = Counter[str]()
-    for each in zip(names, about, strict=True):
-        held.update(frozenset().union(*(find_keys(word) for part in each for word in part)))
+    for _, name, about in read:
+        held.update(frozenset().union(*map(find_keys, (*name, *about))))
     rarity = {key: 1 - log(count) / log(1 + len(tools)) for key, count in held.items()}
 
     def weigh(word: str, scale: float = 1) -> Word:
@@ -169,31 +287,36 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
         share = weigh_word(word) * max((rarity[key] for key in met if not key.startswith("~")), default=1.0)
         return Word(word, share * scale, met)
 
-    offers = []
-    for at, (tool, name, told) in enumerate(zip(tools, names, about, strict=True)):
+    for at, (tool, name, about) in enumerate(read):
         properties = islice(tool.properties, most * _PROPERTIES)
-        parameters = frozenset().union(
-            *(find_keys(word) for each in properties for word in split_words(each[:_MAX_DESCRIPTION])[:most])
-        )
+        said = (word for each in properties for word in split_words(each[:_MAX_DESCRIPTION])[:most])
+        parameters = frozenset().union(*map(find_keys, said))
         own = frozenset().union(*map(find_keys, name))
+        telling = [word for word in about if weigh_word(word) >= 0.6]
         scale = _WEIGHTS["word of a choice"] if tool.choices else 1
-        offer = Offer(
-            at=at,
-            names=tool.names,
-            name=tuple(weigh(word) for word in name if weigh_word(word)),
-            description=tuple(
+        titled = tuple([weigh(word) for word in name if weigh_word(word)])
+        described = tuple(
+            [
                 weigh(word, _WEIGHTS["word of a parameter"] if find_keys(word) & parameters else scale)
-                for word in told
-                if weigh_word(word) >= 0.6 and not find_keys(word) & own
-            ),
-            parameters=parameters,
-            verb=next((word for word in name if is_verb(word)), ""),
-            does_anything=bool(HANDOFF.match(tool.names[0])) or tool.kind.startswith("computer"),
-            runs_code=tool.kind.startswith("code_interpreter"),
-            keys=own.union(*(find_keys(word) for word in told if weigh_word(word) >= 0.6)),
+                for word in telling
+                if not find_keys(word) & own
+            ]
         )
-        offers.append(offer)
-    return offers
+        yield Offer(
+            at=at,
+            tool=tool.tool,
+            properties=tool.properties,
+            names=tool.names,
+            name=titled,
+            description=described,
+            parameters=parameters,
+            keys=own.union(*map(find_keys, telling)),
+            actions=tuple([word for word in titled if is_action(word.word)]),
+            verb=next((word for word in name if is_verb(word)), ""),
+            weight=sum([word.share for word in titled]),
+            weight_of_purpose=sum([word.share for word in described if word.keys.isdisjoint(parameters)]),
+            is_colleague=HANDOFF.match(tool.names[0]) is not None,
+        )
 
 
 def _split_namespace(name: str) -> tuple[str, str]:
@@ -201,11 +324,6 @@ def _split_namespace(name: str) -> tuple[str, str]:
     pieces = [piece for piece in _NAMESPACE.split(name) if piece]
     own = 1 if pieces and any(weigh_word(word) > _FAINT for word in split_words(pieces[-1])) else 2
     return " ".join(pieces[:-own]), " ".join(pieces[-own:])
-
-
-def _describe(tool: _ReadTool) -> str:
-    purpose = " ".join(read_word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
-    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_MAX_DESCRIPTION]
 
 
 def _make_name_pattern(name: str) -> str:
@@ -238,72 +356,6 @@ def list_required(tool: Tool) -> frozenset[str]:
     """Return the names of a tool's required parameters."""
     required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
-
-
-class Utterance:
-    """Words that a user says, with what every tool is compared with."""
-
-    def __init__(self, said: Sequence[str]) -> None:
-        self.words = said
-        self.exact = frozenset(said)
-        self.keys: Keys = frozenset().union(*map(find_keys, self.exact))
-        self.meant: Keys = frozenset().union(*(find_roots(word) - {stem(word)} for word in self.exact))
-        self.leading = find_leading_word(said)
-        self.first = find_roots(self.leading)
-        self.is_action = is_action(self.leading)
-        self.head = find_keys(next((word for word in said if weigh_word(word) > _FAINT), ""))
-        self.verbs = [word for word in said[:4] if is_action(word)]
-
-
-def _score_name(offer: Offer, said: Utterance) -> float:
-    """Return the share of the name that the text says.
-
-    Light words count only if they are the whole name and come first.
-    """
-    met = [word for word in offer.name if word.keys & said.keys]
-    if not met or (len(met) < len(offer.name) and all(weigh_word(word.word) < 0.3 for word in met)):
-        return 0.0
-    faint = all(weigh_word(word.word) < _FAINT for word in offer.name)
-    if faint and not any(find_roots(word.word) & said.first for word in met):
-        return 0.0
-    shares = (
-        word.share * (1 if word.word in said.exact or stem(word.word) in said.meant else _WEIGHTS["synonym"])
-        for word in met
-    )
-    whole = sum(word.share for word in offer.name)
-    return sum(shares) / whole * (_WEIGHTS["called a tool"] if said.exact & {"tool", "function"} else 1)
-
-
-def _score_description(offer: Offer, heard: Keys) -> float:
-    """Return what the text says of the description, of a short one as a share; at most a fixed weight."""
-    own = [word for word in offer.description if not word.keys & offer.parameters]
-    whole = sum(word.share for word in own)
-    score = _WEIGHTS["description"] * sum(word.share for word in offer.description if word.keys & heard)
-    if whole < _SHORT_DESCRIPTION:
-        met = sum(word.share for word in own if word.keys & heard)
-        score = max(score, _WEIGHTS["short description"] * met / max(1, whole))
-    return min(_WEIGHTS["description at most"], score)
-
-
-def _score_verb(offer: Offer, said: Utterance) -> float:
-    """Return what the verb of the text says for or against a tool."""
-    own = [word for word in offer.name if is_action(word.word)]
-    verbs = said.verbs
-    if not own and said.is_action:
-        own = [*offer.name[:1]]
-        verbs = [said.leading]
-    other = own and verbs and not any(one.keys & find_keys(verb) for one in own for verb in verbs)
-    if other or (said.is_action and asks_to_read(offer.verb) and not find_keys(said.leading) & find_keys(offer.verb)):
-        return _WEIGHTS["other verb"]
-    if said.leading and any(find_roots(word.word) & said.first for word in offer.name if word.share > 0.45):
-        return _WEIGHTS["same verb"]
-    if _ASKING.isdisjoint(said.words[:1]):
-        return 0.0
-    tells = asks_to_read(offer.verb) or not _TELLING.isdisjoint(word.word for word in offer.name)
-    if not tells:
-        return _WEIGHTS["acts"] if own else 0.0
-    is_head = any(word.keys & said.head for word in offer.name)
-    return _WEIGHTS["tells what is named first" if is_head else "tells"]
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
@@ -344,18 +396,28 @@ _ASIDE = compile_lazily(
 class Clause(Struct, frozen=True):
     """A piece of a text, from `start` up to `end`, with quoted parts blanked; `written` has them.
 
-    `denied` is what the clause does not want; `later` says that it waits for the clause before it; `idle` that it asks
-    for nothing: it thanks, greets, reports, or asks about the tools themselves; `first` that a sentence begins with it.
+    `joint` stands before it, `denied` is what it does not want; `idle` says that it asks for nothing: it thanks,
+    greets, reports, or asks about the tools themselves.
     """
 
     text: str
     written: str
     start: int
     end: int
+    joint: str = "."
     denied: str = ""
-    later: bool = False
     idle: bool = False
-    first: bool = True
+
+    @property
+    def is_first(self) -> bool:
+        """Whether a sentence begins with it."""
+        return not self.joint[0].isalpha() and self.joint[0] not in ",，、"
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is to be done after the clause before it."""
+        joint = self.joint.lower()
+        return any(word in joint for word in _LATER) or _BEGINS_LATER.match(self.text) is not None
 
 
 def split_clauses(text: str) -> tuple[Clause, ...]:
@@ -369,17 +431,9 @@ def split_clauses(text: str) -> tuple[Clause, ...]:
         piece = blanked[start:end]
         if piece.strip():
             wanted, denied = _split_denial(piece)
-            clause = Clause(
-                text=wanted,
-                written=text[start:end],
-                start=start,
-                end=end,
-                denied=denied,
-                later=any(map(joint.lower().__contains__, _LATER)) or _BEGINS_LATER.match(piece) is not None,
-                idle=_IDLE.search(piece) is not None,
-                first=not joint[:1].isalpha() and joint[:1] not in ",，、",
-            )
-            found.append(clause)
+            written = text[start:end]
+            idle = _IDLE.search(piece) is not None
+            found.append(Clause(wanted, written, start=start, end=end, joint=joint, denied=denied, idle=idle))
         start, joint = (sign.end(), sign[0]) if sign else (end, "")
     return tuple(found if len(found) <= 2 * _MOST_AT_AN_END else found[:_MOST_AT_AN_END] + found[-_MOST_AT_AN_END:])
 
@@ -438,15 +492,13 @@ class ToolRequest(Struct, frozen=True):
     later: bool = False
 
 
-def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
+def find_tool_requests(text: str, offers: Offers) -> Sequence[ToolRequest]:
     """Return what a text asks for, in its order; a tool more than once, where several places ask for it."""
     text = keep_ends(text, _LONGEST_END, _LONGEST_END)
-    offers = Offers(tools, hints)
     clauses = split_clauses(text)
-    if unwanted := {name for clause in clauses if clause.denied for name in _list_denied_names(clause.denied, offers)}:
-        offers = Offers([tool for tool in tools if tool.name not in unwanted], hints)
-    begins = [at for at, clause in enumerate(clauses) if clause.first or not at]
-    sentences = (clauses[one:other] for one, other in pairwise((*begins, len(clauses))))
+    offers = offers.select(name for clause in clauses if clause.denied for name in _list_denied(clause.denied, offers))
+    begins = [at for at, clause in enumerate(clauses) if clause.is_first or not at]
+    sentences = [clauses[one:other] for one, other in pairwise((*begins, len(clauses)))]
     asked = [tools for sentence in sentences for tools in _list_asked(sentence, offers)]
     asking = [at for at, wanted in enumerate(asked) if wanted]
     found = list[ToolRequest]()
@@ -454,34 +506,38 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
         begin = at if place else max(0, at - _MOST_AROUND)
         end = asking[place + 1] if place + 1 < len(asking) else min(len(clauses), at + _MOST_AROUND)
         written = _join_clauses(text, clauses[begin:end])
-        later = bool(place) and (clauses[at].later or refers_back(clauses[at].text))
+        later = bool(place) and (clauses[at].waits or refers_back(clauses[at].text))
         for tool in asked[at]:
             last = found[-1] if found else None
             if last is None or later or tool is not last.tool or (tool.name in written and tool.name in last.text):
                 found.append(ToolRequest(tool, written, later))
             else:  # more about the same
                 found[-1] = replace(last, text=f"{last.text}, {written}")
-    return tuple(found)
+    return found
 
 
-def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
+def find_best(text: str, offers: Offers) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = keep_ends(text, _LONGEST_END, _LONGEST_END)
-    return Offers(tools, hints).find_best(Utterance(split_words(text)), find_mentions(text), least=0.01)
+    return offers.find_best(Utterance(split_words(text), text), least=0.01)
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
     """Return the option, worker or label that fits a text best, by its description and what it commonly means."""
-    tools = [Tool(name, said) for name, said in options.items()]
-    found = find_best(text, tools, find_meanings(options))
+    found = find_best(text, _read_options(tuple(options.items())))
     return None if found is None else found.name
+
+
+@remember(64)
+def _read_options(options: tuple[tuple[str, str], ...]) -> Offers:
+    return Offers([Tool(name, about) for name, about in options], find_meanings(name for name, _ in options))
 
 
 def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
     """Return the options that have to do with a text by their descriptions, those that fit it best first."""
     offers = Offers([Tool(name, about) for name, about in options.items()])
-    said = Utterance(split_words(text))
-    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.list_alike(said)}
+    said = Utterance(split_words(text), text)
+    scores = {offer.tool.name: offer.score(said) for offer in offers.list_alike(said)}
     return sorted(scores, key=lambda name: -scores[name])
 
 
@@ -501,52 +557,56 @@ def refers_back(text: str) -> bool:
     return POINTS_BACK.search(text) is not None
 
 
-def _list_denied_names(denied: str, offers: Offers) -> Iterator[str]:
+def _list_denied(denied: str, offers: Offers) -> Iterator[str]:
     """Yield the names of the tools that a clause does not want."""
     if _ANY_TOOL.match(denied):
         yield from (tool.name for tool in offers.tools)
         return
-    said = Utterance(split_words(denied))
-    alike = (each for each in offers.list_alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
-    yield from (offers.tools[each.at].name for each in alike)
+    said = Utterance(split_words(denied), denied)
+    yield from (offer.tool.name for offer in offers.list_alike(said) if offer.score(said) >= THRESHOLD - 0.1)
     yield from (tool.name for _, tool in offers.find_named(denied))
 
 
 def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
-    """Yield what each clause of a sentence asks for: the tools that it names, in its order, or the one it describes.
+    """Return what each clause of a sentence asks for: the tools that it names, in its order, or the one it describes.
 
     Where no clause asks for anything, as they are only items of a list, the first may as the whole sentence.
     """
     asked = list[list[Tool]]()
-    for before, clause in pairwise((sentence[0], *sentence)):
+    before = None
+    for clause in sentence:
         named = [] if clause.idle else sorted(offers.find_named(clause.text), key=lambda each: each[0])
         asked.append([tool for _, tool in named] or _find_described(clause, offers, head=sentence[0], before=before))
-    joined = " , ".join(clause.text for clause in sentence)
-    if len(asked) > 1 and not any(asked) and len(joined) <= _LONGEST_SENTENCE:
+        before = clause
+    if len(sentence) > 1 and not any(asked):
+        joined = " , ".join([clause.text for clause in sentence])
+        written = " , ".join([clause.written for clause in sentence])
         idle = any(clause.idle for clause in sentence)
-        written = " , ".join(clause.written for clause in sentence)
         whole = replace(sentence[0], text=joined, written=written, idle=idle)
-        asked[0] = _find_described(whole, offers, head=whole, before=whole)
+        asked[0] = _find_described(whole, offers, head=whole) if len(joined) <= _LONGEST_SENTENCE else []
     return asked
 
 
-def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> list[Tool]:
+def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause | None = None) -> list[Tool]:
     """Return the tool that a clause describes best, if it does so well.
 
-    `head` is the first clause of its sentence, `before` the clause before it.
+    `head` is the first clause of its sentence, `before` the clause before it, which it may point at.
     """
+    if clause.idle:
+        return []
     own = split_words(clause.text)
     if find_leading_word(own) in ("run", "execute"):  # what is run may be quoted, and so blank
         own = (*own, "command")
-    if clause.idle or not any(map(find_keys, own)):
+    said = alone = Utterance(own, clause.written)
+    if not alone.keys:
         return []
-    alone = Utterance(own)
+    if before is not None and refers_back(clause.text):
+        said = Utterance((*own, *split_words(before.text)), f"{before.written}, {clause.written}")
     composed = _list_composing_words(clause, own, head)
-    said = Utterance((*own, *split_words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
         """Return what speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
-        if said is not alone and not score_words(offer, alone):
+        if said is not alone and not offer.score(alone):
             return _UNFIT
         if offer.does_anything:
             return _PENALTIES["does anything"]
@@ -554,8 +614,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
             return _PENALTIES["runs code"] if offer.runs_code else 0.0
         return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
-    written = clause.written if said is alone else f"{before.written}, {clause.written}"
-    tool = offers.find_best(said, find_mentions(written), least=THRESHOLD, against=weigh_against)
+    tool = offers.find_best(said, least=THRESHOLD, against=weigh_against)
     return [] if tool is None else [tool]
 
 
@@ -565,6 +624,8 @@ def _list_composing_words(clause: Clause, own: Sequence[str], head: Clause) -> S
         return own[:1]
     first = next((word for word in own if find_keys(word)), "")
     asking = own if weigh_word(first) < 1 else (*split_words(head.text)[:_FIRST_WORDS], *own)
+    if _COMPOSED.isdisjoint(asking):
+        return ()
     pairs = pairwise(("", *asking[: 2 * _FIRST_WORDS]))
     found = [word for before, word in pairs if word in _COMPOSED and (before, word) != _AVERAGE]
     return [word for word in found if word in _FORMS] or found

@@ -5,21 +5,22 @@ All are chosen by `choose_name`: the one that is named, else the one whose name 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import islice, product, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import compile_lazily, remember
+from mockserver.core.lazy import compile_lazily, remember, remember_json
 from mockserver.model.arguments.evidence import are_alike
-from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, list_properties
+from mockserver.model.choosing import HANDOFF, Offers, find_option, find_tool_requests, list_properties
 from mockserver.model.vocabulary import (
     RULING,
     cut_excerpt,
     fold,
     make_vocabulary,
+    read_synonyms,
     read_truth,
     read_word_set,
     split_name,
@@ -38,6 +39,8 @@ class ListedOptions(Struct, frozen=True):
 @remember(64)
 def list_options(text: str) -> Sequence[ListedOptions]:
     """Return the lists of options of a text: rows after words that offer a choice, and lines below such words."""
+    if _MAY_LIST.search(text) is None:
+        return ()
     rows = (_read_row(text, row) for pattern in (_ROW_BEHIND, _ROW) for row in pattern.finditer(text))
     lines = (_read_lines(text, each) for each in _LINES.finditer(text))
     found = sorted((each for each in (*rows, *lines) if each is not None), key=lambda each: (each.start, -each.end))
@@ -84,15 +87,20 @@ def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
 
 def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
     """Return what a text says of names: `- coder: writes code`."""
-    found = ((name, re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w){_SAYS}", text)) for name in names)
+    small = text.lower()
+    named = (name for name in names if name.lower() in small)
+    found = ((name, re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w){_SAYS}", text)) for name in named)
     return {name: hint[1] for name, hint in found if hint}
 
 
 def choose_name(text: str, names: Sequence[str], hints: Mapping[str, str]) -> str | None:
     """Return the name that a text says first, or else the one that fits it best; None where none fits at all."""
+    vague = read_word_set("vague_roles")
+    alike = read_synonyms("property_synonyms")
+    parts = [(part, name) for name in names for part in split_name(name) if part not in vague]
     for word in split_name(cut_excerpt(text, _LONGEST_REQUEST)):
-        for name in names:
-            if any(are_alike(word, part) for part in split_name(name) if part not in read_word_set("vague_roles")):
+        for part, name in parts:
+            if (word[0] == part[0] or word in alike) and are_alike(word, part):
                 return name
     return find_option(text, dict.fromkeys(names, "") | {name: hint for name, hint in hints.items() if name in names})
 
@@ -100,29 +108,79 @@ def choose_name(text: str, names: Sequence[str], hints: Mapping[str, str]) -> st
 # Options of schemas
 
 
-def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
-    """Return the values of an object's properties that choose from a list; `about` describes the object."""
+class _Choice(Struct, frozen=True):
+    """A property that takes one of some texts: its `options`, but an `end` only when the work is done.
+
+    Without an end and options, it takes one of the `names` that a description lists, or else one of those that the
+    instructions list as what it is called: workers for a `worker_id`.
+    """
+
+    name: str
+    options: Sequence[str] = ()
+    end: str = ""
+    names: Sequence[str] = ()
+    words: Sequence[str] = ()
+
+
+@remember_json(128)
+def _read_choices(schema: Json, about: str) -> Sequence[_Choice]:
+    """Return the choices among the properties of an object, which `about` describes."""
+    found = list[_Choice]()
     root: Mapping[str, Json] = schema if isinstance(schema, Mapping) else {}
-    found: dict[str, Json] = {}
     for name, inner in islice(_get_properties(root).items(), _MAX_OPTIONS):
         options = [*dict.fromkeys(islice(_list_values(inner, root), _MAX_OPTIONS))]
         ends = [option for option in options if _is_end(option, split_name(name))]
-        best: str | None = None
         if ends and len(options) > len(ends):
-            best = _choose_next(call, [option for option in options if option not in ends], ends[0])
+            found.append(_Choice(name, [option for option in options if option not in ends], end=ends[0]))
         elif len(options) > 1 and "default" not in inner:
-            hints = find_hints(options, _join_rules(call))
-            said = {*split_name(cut_excerpt(call.last_user, _LONGEST_REQUEST))}
-            spoken = [option for option in options if said.issuperset(split_name(option))]
-            if hints or not spoken:
-                best = choose_name(call.last_user, options, hints)
-            elif len(spoken) == len(options):  # they are only listed
-                best = find_option(_remove_names(call.last_user, options), dict.fromkeys(options, ""))
+            found.append(_Choice(name, options))
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
-            names = _find_names(call, name, described=str(inner.get("description") or ""), about=about)
-            best = (_choose_listed(call, names) or names[0]) if names else None
-        found |= {name: best} if best else {}
+            described = str(inner.get("description") or "")
+            quoted = [*dict.fromkeys(_QUOTED.findall(described))]
+            words = [word for word in split_name(name) if word not in ("name", "id", "to")]
+            listed = [each.names for each in list_options(cut_excerpt(described))[:1]]
+            names = quoted if len(quoted) > 1 else next(iter(listed), _find_listed(words, cut_excerpt(about)))
+            found.append(_Choice(name, names=names, words=words))
     return found
+
+
+def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
+    """Return the values of an object's properties that choose from a list; `about` describes the object."""
+    choices = _read_choices(schema, about)
+    rules = _join_rules(call) if choices else ""
+    found: dict[str, Json] = {}
+    for choice in choices:
+        best: str | None
+        if choice.end:
+            best = _choose_next(call, choice.options, choice.end)
+        elif choice.options:
+            best = _choose_option(call.last_user, choice.options, rules)
+        elif names := choice.names or _find_listed(choice.words, rules):
+            best = choose_name(call.last_user, names, find_hints(names, rules)) or names[0]
+        else:
+            best = None
+        found |= {choice.name: best} if best else {}
+    return found
+
+
+def _choose_option(text: str, options: Sequence[str], rules: str) -> str | None:
+    """Return the option that fits a text, unless it says some of them itself, from which values are taken."""
+    hints = find_hints(options, rules)
+    said = {*split_name(cut_excerpt(text, _LONGEST_REQUEST))}
+    spoken = [option for option in options if said.issuperset(split_name(option))]
+    if hints or not spoken:
+        return choose_name(text, options, hints)
+    if len(spoken) < len(options):
+        return None
+    for option in options:  # they are only listed
+        text = re.sub(rf"(?i)(?<!\w){re.escape(option)}(?!\w)", " ", text, count=1)
+    return find_option(text, dict.fromkeys(options, ""))
+
+
+def _find_listed(words: Sequence[str], text: str) -> Sequence[str]:
+    """Return the names that a text lists as what words say."""
+    listed = (*list_options(text), *_list_rosters(text))
+    return next((each.names for each in listed if any(are_alike(*pair) for pair in product(words, each.about))), ())
 
 
 def find_endings(schema: Json) -> dict[str, Json]:
@@ -131,40 +189,17 @@ def find_endings(schema: Json) -> dict[str, Json]:
     return {name: option for name, option in listed if {*split_name(option)} <= read_word_set("answers")}
 
 
-def _remove_names(text: str, names: Sequence[str]) -> str:
-    """Return a text without the first place of each name."""
-    for name in names:
-        text = re.sub(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", " ", text, count=1)
-    return text
-
-
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     """Return who a request is for, and what it is, for a tool that hands it over; nothing where it is for nobody."""
-    properties = list_properties(tool) if HANDOFF.match(tool.name) else {}
-    for name, inner in islice(properties.items(), _MAX_OPTIONS):
-        names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MAX_OPTIONS))]
-        names = names or [*_find_names(call, name, described="", about=tool.description)]
-        if names and (fitting := _choose_listed(call, names)) is not None:
-            tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(split_name(each))]
-            return {name: fitting, **dict.fromkeys(tasks[:1], call.last_user)}
+    choices = _read_choices(tool.parameters, tool.description) if HANDOFF.match(tool.name) else ()
+    for choice in choices:
+        rules = _join_rules(call)
+        names = choice.options or choice.names or _find_listed(choice.words, rules)
+        if names and (fitting := choose_name(call.last_user, names, find_hints(names, rules))) is not None:
+            others = (each for each in list_properties(tool) if each != choice.name)
+            tasks = [each for each in others if not _TASKS.isdisjoint(split_name(each))]
+            return {choice.name: fitting, **dict.fromkeys(tasks[:1], call.last_user)}
     return {}
-
-
-def _choose_listed(call: Call, names: Sequence[str]) -> str | None:
-    return choose_name(call.last_user, names, find_hints(names, _join_rules(call)))
-
-
-def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[str]:
-    """Return the names that a property can have: those quoted or listed where it is described, or elsewhere for it."""
-    quoted = [*dict.fromkeys(_QUOTED.findall(described))]
-    if len(quoted) > 1:
-        return quoted
-    words = [word for word in split_name(name) if word not in ("name", "id", "to")]  # workers for a `worker_id`
-    own = list_options(cut_excerpt(described))
-    rules = _join_rules(call)
-    listed = [*list_options(cut_excerpt(about)), *list_options(rules), *_list_rosters(rules)]
-    fitting = (each.names for each in listed if any(are_alike(word, noun) for word in words for noun in each.about))
-    return own[0].names if own else next(fitting, [])
 
 
 def _join_rules(call: Call) -> str:
@@ -254,7 +289,7 @@ def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
     request, replies = _read_conversation(call, workers, end)
     hints = find_hints(workers, _join_rules(call))
     tools = [Tool(worker, hints.get(worker, "")) for worker in workers]
-    asked = [*dict.fromkeys(each.tool.name for each in find_tool_requests(request, tools, {}))]
+    asked = [*dict.fromkeys(each.tool.name for each in find_tool_requests(request, Offers(tools)))]
     wanted = asked or [choose_name(request, workers, hints) or workers[0]]
     replied = [worker for worker, _ in replies]
     left = [worker for worker in wanted if worker not in replied]
@@ -322,6 +357,7 @@ _ITEM = r"[\"'`“‘]?[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}(?: ?\([^()\n]{0,60}\))
 _OR = r"\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+"
 _ROW = compile_lazily(rf"(?i){_WORD}(?:(?:{_OR}){_WORD}){{1,30}}")
 _ROW_BEHIND = compile_lazily(rf"(?i)(?<=[:\[({{])\s?[\[({{]?{_ITEM}(?:(?:{_OR}|\s+and\s+){_ITEM}){{0,30}}")
+_MAY_LIST = compile_lazily(r"(?i)[,/|:\[({\n]|\sor\s")
 _SEPARATOR = compile_lazily(rf"(?i){_OR}|\s+and\s+")
 _ASIDE = compile_lazily(r"\([^()\n]*\)")
 _LABEL = compile_lazily(r"[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}")

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate, islice
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from mockserver.core.call import (
     Message,
     Tool,
     ToolCall,
+    find_toolset,
     list_recent_tool_calls,
     list_tool_calls,
     list_tool_results,
@@ -86,8 +87,11 @@ class Instructions(Struct):
 
 def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
     """Return what the system prompt orders about the calls of these tools."""
-    texts = (keep_ends(each.text, _LONGEST_END, _LONGEST_END) for each in call.messages if each.role in RULING)
-    return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
+    ruling = [each.text for each in call.messages if each.role in RULING][:_MOST_RULING]
+    if not ruling:
+        return _NONE
+    texts = [keep_ends(text, _LONGEST_END, _LONGEST_END) for text in ruling]
+    return _read_instructions("\n".join(texts), tuple([tool.name for tool in tools]))
 
 
 @remember(32)  # a client sends the same ones with each request
@@ -138,6 +142,7 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
     return sorted(places, key=places.__getitem__)
 
 
+_NONE = Instructions()
 _LONGEST_END = 20_000  # characters
 _LONGEST_HINT = 900
 _MOST_RULING = 3  # messages
@@ -349,7 +354,7 @@ def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     made = [old.name for old in list_recent_tool_calls(call)]
     names = {*made, *(tool.name for tool in ending)}
     work = [tool for tool in offered if tool.name not in names]
-    if not made and (fitting := find_best(call.last_user, work, {})) is not None:
+    if not made and (fitting := find_best(call.last_user, Offers(work))) is not None:
         return fitting
     counts = Counter(made)
     mentioned = _sort_by_mentions(ending[:_MOST_TRIED], call.last_user)
@@ -421,20 +426,18 @@ _SHAPE = compile_lazily(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherRepor
 _ACTS = compile_lazily(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
 
 
-def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
+def find_pending_calls(call: Call, tools: tuple[Tool, ...]) -> tuple[PendingCall, ...]:
     """Return the calls of these tools to make before the user is answered, in order."""
     ordered = read_instructions(call, tools)
-    free = tuple(tool for tool in tools if tool.name not in ordered.never)
-    asked = _find_wanted(call, free, ordered)
-    staged = _add_ordered(asked, ordered, tools=tools, text=call.last_user)
-    stages = accumulate(request.later for request in staged)
-    pending = [
-        each
-        for request, stage in zip(staged, stages, strict=True)
-        for each in _list_calls_of_request(call, request, stage)
-    ]
-    begins = pending[0].stage if pending else 0
-    return tuple(_list_left([replace(each, stage=each.stage - begins) for each in pending], call))
+    offers = find_toolset(tools).work_out(Offers).select(ordered.never, ordered.hints)
+    asked = _find_wanted(call, offers)
+    staged = asked if ordered is _NONE else _add_ordered(asked, ordered, tools=tools, text=call.last_user)
+    pending = list[PendingCall]()
+    stage = 0
+    for at, request in enumerate(staged):
+        stage += at > 0 and request.later
+        pending += _list_calls_of_request(call, request, stage)
+    return tuple(_list_left(pending, call))
 
 
 def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
@@ -449,52 +452,51 @@ def make_ending_call(call: Call, tool: Tool) -> PendingCall:
     return PendingCall(tool, find_mentions(*filter(None, texts)))
 
 
-def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Sequence[ToolRequest]:
+def _find_wanted(call: Call, offers: Offers) -> Sequence[ToolRequest]:
     """Return what the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request.
 
     Where he asks for no tool, his words are for a colleague whom they name or fit, or for a search.
     """
     text = call.last_user
-    ends = {tool.name for tool in find_ending_tools(tools)}
-    work = [tool for tool in tools if tool.name not in ends]
-    if found := find_tool_requests(text, work, ordered.hints):
+    work = _leave_out_endings(offers)
+    if found := find_tool_requests(text, work):
         return _add_sources(found, work, text)
-    if named := [ToolRequest(tool, text) for tool in work if find_colleague(call, tool)]:
+    if named := [ToolRequest(tool, text) for tool in work.colleagues if find_colleague(call, tool)]:
         return named
     if is_follow_up(text):
         made = list_tool_calls(call)
         recent = list_recent_tool_calls(call)
         names = [old.name for old in reversed(made[: len(made) - len(recent)])]
-        tool = next((tool for name in names for tool in work if tool.name == name), None)
+        tool = next((tool for name in names for tool in work.tools if tool.name == name), None)
         spoken = tool is not None and find_mentions(text).measure_evidence(list_properties(tool)) > 0
         return (ToolRequest(tool, text),) if tool is not None and spoken else ()
     if find_courtesy(text):
         return ()
-    if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
-        offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-        fitting = offers.find_best(Utterance(split_words(text)), find_mentions(text), least=_FITS_COLLEAGUE)
-        only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
-        if fitting or only_sorts:
-            return (ToolRequest(fitting or colleagues[0], text),)
+    if work.colleagues:
+        others = [tool.name for tool in work.tools if tool not in work.colleagues]
+        colleagues = work.select(others, find_meanings(tool.name for tool in work.colleagues))
+        fitting = colleagues.find_best(Utterance(split_words(text), text), least=_FITS_COLLEAGUE)
+        only_sorts = 1 < len(offers.tools) == len(work.colleagues) and not list_recent_tool_calls(call)
+        if fitting or (only_sorts and not _TO_YOU.search(text)):
+            return (ToolRequest(fitting or work.colleagues[0], text),)
     asked_sum = find_sum(text)
     fits = _find_searcher(text) if asked_sum is None else _computes
-    return tuple(ToolRequest(tool, asked_sum or text) for tool in islice(filter(fits, work), 1))
+    return [ToolRequest(tool, asked_sum or text) for tool in islice(filter(fits, work.tools), 1)]
 
 
-def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
+@remember(64)
+def _leave_out_endings(offers: Offers) -> Offers:
+    return offers.select(tool.name for tool in find_ending_tools(offers.tools))
+
+
+def _add_sources(found: Sequence[ToolRequest], work: Offers, text: str) -> Sequence[ToolRequest]:
     """Return the requests after tools that need nothing and give what the text names for them: my current location."""
     asked = [request.tool for request in found]
-    if not any(map(list_required, asked)):
+    if not work.sources or not any(map(list_required, asked)):
         return found
     said = frozenset(map(stem, split_words(text)))
-    named = list[Tool]()
-    for tool in tools:
-        nouns = [stem(word) for word in split_words(tool.name) if not is_verb(word)]
-        needs_nothing = tool.kind == "function" and not list_properties(tool) and tool not in asked
-        if needs_nothing and len(nouns) > 1 and said.issuperset(nouns):
-            named.append(tool)
-    first = replace(found[0], later=bool(named))
-    return (*(ToolRequest(tool, text) for tool in named), first, *found[1:])
+    named = [ToolRequest(tool, text) for tool, nouns in work.sources if nouns <= said and tool not in asked]
+    return (*named, replace(found[0], later=bool(named)), *found[1:])
 
 
 def _find_searcher(text: str) -> Callable[[Tool], bool]:
@@ -564,22 +566,26 @@ def _order_by_tool(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: st
 
 def _list_calls_of_request(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
     """Yield the calls for a request: one for each set of values in its words; else all values that can be meant."""
+    tool = request.tool
     said = find_mentions(request.text)
-    needed = list_required(request.tool)
-    given = _find_stated(request.tool, said)
-    whole = given.keys()
-    sets = said.split(list_properties(request.tool))[:_MOST_SETS]
-    repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
-    if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
-        yield from (PendingCall(request.tool, each, stage) for each in sets)
+    sets = said.split(list_properties(tool))[:_MOST_SETS]
+    # The values in the words of a request, then those of results, then those of earlier words.
+    users = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
+    texts = [*dict.fromkeys((request.text, *_list_results(call, request.text), *users))]
+    if len(sets) == len(texts) == 1 and not call.since_user:
+        yield PendingCall(tool, said, stage)
         return
-    if not needed <= whole:  # the values in the words of a request, then those of results, then those of earlier words
-        earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
-        text = request.text
-        if refers_back(text):
-            text = _put_result(call, text) + _write_content(call, request.tool)
-        said = find_mentions(*dict.fromkeys((text, *_list_results(call, request.text), *earlier)))
-    yield PendingCall(request.tool, said, stage)
+    given = _find_stated(tool, said)
+    needed = list_required(tool)
+    repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
+    if repeats and all(given.keys() & needed <= _find_stated(tool, each).keys() for each in sets):
+        yield from (PendingCall(tool, each, stage) for each in sets)
+        return
+    if not needed <= given.keys():
+        if refers_back(request.text):
+            texts[0] = _put_result(call, request.text) + _write_content(call, tool)
+        said = find_mentions(*dict.fromkeys(texts))
+    yield PendingCall(tool, said, stage)
 
 
 def _put_result(call: Call, text: str) -> str:
@@ -608,7 +614,7 @@ def _list_left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall
 
     `hosted` decides how often the provider's own tools are used.
     """
-    done = Counter(made.name for made in list_recent_tool_calls(call))
+    done = Counter([made.name for made in list_recent_tool_calls(call)])
     for pending in every:
         if pending.tool.kind in CLIENT_KINDS and done[pending.tool.name] > 0:
             done[pending.tool.name] -= 1

@@ -16,6 +16,7 @@ from msgspec.json import decode, encode
 from msgspec.structs import replace
 
 from mockserver.core.call import (
+    SIZE_OF_TOOLS,
     Call,
     Grammar,
     Message,
@@ -248,10 +249,7 @@ class _Offers(Memo[bytes, _Offer | None]):
             meaning=meaning,
             written=Raw(encode_sorted(meaning)),
         )
-        return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
-
-
-_SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
+        return self.keep(written, offer, SIZE_OF_TOOLS * len(written))
 
 
 def _read_offer(fields: dict[str, Json], offered: Any) -> _Offer | None:
@@ -315,7 +313,7 @@ def _read_options(chat: Body) -> Options:
 _TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
 _TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
 _NO_OFFER = _Offer()
-_OFFERS = _Offers(most=1 << 22)
+_OFFERS = _Offers(most=1 << 24)
 _SPEAKING = frozenset(("user", "system", "developer"))  # roles whose messages have only content and a name
 _besides_calls = attrgetter("name", "function_call", "audio", "refusal")
 _ONLY_CALLS = (UNSET,) * 4

@@ -12,7 +12,6 @@ from mockserver.model.choosing import (
     blank_quotes,
     find_best,
     find_tool_requests,
-    score_words,
     split_clauses,
 )
 from mockserver.model.vocabulary import split_words
@@ -25,7 +24,7 @@ TOOLS = (
 
 
 def asked(text: str) -> list[tuple[str, str, bool]]:
-    return [(request.tool.name, request.text, request.later) for request in find_tool_requests(text, TOOLS, {})]
+    return [(request.tool.name, request.text, request.later) for request in find_tool_requests(text, Offers(TOOLS))]
 
 
 def test_each_wish_has_its_own_words() -> None:
@@ -54,10 +53,10 @@ def test_prose_asks_for_no_tool(text: str) -> None:
 
 
 def test_the_best_of_tools_that_fit_badly() -> None:
-    found = find_best("something for a city", TOOLS, {})
+    found = find_best("something for a city", Offers(TOOLS))
     assert found is not None
     assert found.name == "get_weather"
-    assert find_best("xyzzy", TOOLS, {}) is None
+    assert find_best("xyzzy", Offers(TOOLS)) is None
 
 
 def function(name: str, about: str, *needed: str) -> Tool:
@@ -73,7 +72,7 @@ OTHER_TOOLS = (
 
 
 def names(text: str) -> list[str]:
-    return [request.tool.name for request in find_tool_requests(text, OTHER_TOOLS, {})]
+    return [request.tool.name for request in find_tool_requests(text, Offers(OTHER_TOOLS))]
 
 
 def test_items_of_a_list_are_one_wish() -> None:
@@ -115,7 +114,9 @@ FOREIGN_TOOLS = (
     ],
 )
 def test_tools_are_asked_for_in_other_languages(text: str, tool: str | None) -> None:
-    assert [request.tool.name for request in find_tool_requests(text, FOREIGN_TOOLS, {})] == ([tool] if tool else [])
+    assert [request.tool.name for request in find_tool_requests(text, Offers(FOREIGN_TOOLS))] == (
+        [tool] if tool else []
+    )
 
 
 def test_clauses_stand_between_signs_and_joining_words() -> None:
@@ -182,8 +183,8 @@ def fit(tool: Tool, text: str, *others: Tool) -> float:
 
 
 def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
-    said = Utterance(split_words(text))
-    return next((score_words(offer, said) for offer in Offers(tools, hints).list_alike(said) if offer.at == 0), 0)
+    said = Utterance(split_words(text), text)
+    return next((offer.score(said) for offer in Offers(tools, hints).list_alike(said) if offer.at == 0), 0)
 
 
 def test_words_of_the_name_suffice() -> None:

@@ -339,14 +339,15 @@ def _make_name_pattern(name: str) -> str:
 
 def list_properties(tool: Tool) -> Mapping[str, Json]:
     """Return the schemas of a tool's parameters by name, each with the definition that it refers to."""
-    whole = tool.parameters if isinstance(tool.parameters, Mapping) else {}
+    whole = tool.parameters if isinstance(tool.parameters, dict) else {}
     properties = whole.get("properties")
-    known = whole.get("$defs")
-    if not isinstance(properties, Mapping) or not isinstance(known, Mapping):
-        return properties if isinstance(properties, Mapping) else {}
+    if not isinstance(properties, dict):
+        return {}
+    if not isinstance(known := whole.get("$defs"), dict):
+        return properties
 
     def resolve(inner: Json) -> Json:
-        reference = inner.get("$ref") if isinstance(inner, Mapping) else None
+        reference = inner.get("$ref") if isinstance(inner, dict) else None
         return known.get(str(reference).removeprefix("#/$defs/"), inner) if reference else inner
 
     return {name: resolve(inner) for name, inner in properties.items()}
@@ -354,8 +355,8 @@ def list_properties(tool: Tool) -> Mapping[str, Json]:
 
 def list_required(tool: Tool) -> frozenset[str]:
     """Return the names of a tool's required parameters."""
-    required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
-    return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
+    required = tool.parameters.get("required") if isinstance(tool.parameters, dict) else None
+    return frozenset([name for name in required if isinstance(name, str)] if isinstance(required, list) else ())
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
@@ -518,8 +519,12 @@ def find_tool_requests(text: str, offers: Offers) -> Sequence[ToolRequest]:
 
 def find_best(text: str, offers: Offers) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
-    text = keep_ends(text, _LONGEST_END, _LONGEST_END)
-    return offers.find_best(Utterance(split_words(text), text), least=0.01)
+    return offers.find_best(_hear(keep_ends(text, _LONGEST_END, _LONGEST_END)), least=0.01)
+
+
+@remember(8)  # the texts of one request, for which several things are chosen
+def _hear(text: str) -> Utterance:
+    return Utterance(split_words(text), text)
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:

@@ -213,10 +213,13 @@ def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
     """Return the call that ends the work, once some was done, with the command that instructions name for that."""
     made = list_tool_calls(call)
     takes = (
-        (tool, name) for tool in offered for name in list_required(tool) if _COMMANDS.intersection(split_words(name))
+        (tool, name)
+        for tool in (offered if made else ())
+        for name in list_required(tool)
+        if not _COMMANDS.isdisjoint(split_words(name))
     )
     tool, name = next(takes, (None, ""))
-    if tool is None or not made:
+    if tool is None:
         return None
     told = (FINISHING.search(keep_ends(each.text, _LONGEST_END, _LONGEST_END)) for each in call.messages if each.text)
     found = next(filter(None, told), None)
@@ -431,7 +434,8 @@ def find_pending_calls(call: Call, tools: tuple[Tool, ...]) -> tuple[PendingCall
     ordered = read_instructions(call, tools)
     offers = find_toolset(tools).work_out(Offers).select(ordered.never, ordered.hints)
     asked = _find_wanted(call, offers)
-    staged = asked if ordered is _NONE else _add_ordered(asked, ordered, tools=tools, text=call.last_user)
+    adds = ordered.always or ordered.last or ordered.pairs
+    staged = _add_ordered(asked, ordered, tools=tools, text=call.last_user) if adds else asked
     pending = list[PendingCall]()
     stage = 0
     for at, request in enumerate(staged):
@@ -629,11 +633,13 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
     """
     recent = list_recent_tool_calls(call)
     earlier = [old for old in (recent if HANDOFF.match(made.name) else list_tool_calls(call)) if old.name == made.name]
+    if not earlier:
+        return None
     for old in reversed(earlier):
         if have_same_meaning(old.arguments, made.arguments):
             return old
     arguments = try_parse(made.arguments)
-    said = _find_stated(pending.tool, pending.said) if earlier else {}
+    said = _find_stated(pending.tool, pending.said)
     given = {name: arguments[name] for name in said if name in arguments} if isinstance(arguments, dict) else {}
     for old in reversed(earlier[: len(earlier) - sum(old.name == made.name for old in recent)]):
         known = try_parse(old.arguments)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Tool
+from mockserver.core.call import Tool, find_toolset
 from mockserver.core.json import Json
 from mockserver.core.lazy import compile_lazily, lazy_property, remember
 from mockserver.model.arguments import find_mentions
@@ -182,6 +182,24 @@ class Offers:
         return _select(self, names, tuple(hints.items())) if names or hints else self
 
     @lazy_property
+    def work(self) -> "Offers":
+        """The tools without those that end a turn."""
+        return self.select(tool.name for tool in self.ending)
+
+    @lazy_property
+    def ending(self) -> Sequence[Tool]:
+        """The tools that end a turn: those that say so, or else those named as classes where others are not."""
+        shapes = [tool for tool in self.tools if _SHAPE.fullmatch(tool.name)]
+        results = [tool for tool in shapes if not _begins_with_verb(tool.name)] if len(shapes) < len(self.tools) else []
+        return [tool for tool in self.tools if _read_end(tool)] or results
+
+    @lazy_property
+    def answering(self) -> Sequence[Tool]:
+        """The tools that take the answer itself: those that say so, or a lone class that is not an action."""
+        said = [tool for tool in self.tools if _read_end(tool) == "answer"]
+        return said or [tool for tool in self.tools if len(self.tools) == 1 and _is_shape_of_answer(tool)]
+
+    @lazy_property
     def colleagues(self) -> Sequence[Tool]:
         """The tools that hand a conversation over."""
         return [offer.tool for offer in self._every if offer.is_colleague]
@@ -237,6 +255,11 @@ class Offers:
         return best
 
 
+def find_offers(tools: Sequence[Tool]) -> Offers:
+    """Return these tools as texts are compared with them; equal ones are read once."""
+    return find_toolset(tools if isinstance(tools, tuple) else tuple(tools)).work_out(Offers)
+
+
 @remember(64)
 def _select(offers: Offers, without: frozenset[str], hints: tuple[tuple[str, str], ...]) -> Offers:
     tools = [tool for tool in offers.tools if tool.name not in without]
@@ -254,7 +277,7 @@ class _Reading:
         self.tool = tool
         self.properties = list_properties(tool)
         self.names = (
-            str(options.get("server_label") or tool.name)[:_MAX_DESCRIPTION],
+            str(options.get("server_label") or tool.name)[:MAX_DESCRIPTION],
             *list_allowed(tool)[:_MOST_WORDS],
         )
         space, own = _split_namespace(self.names[0])
@@ -264,11 +287,11 @@ class _Reading:
             else [each.get("enum") for each in self.properties.values() if isinstance(each, Mapping)]
         )
         choices = (each for values in enums if isinstance(values, list) for each in values if isinstance(each, str))
-        self.choices = " ".join(islice(choices, _MOST_WORDS))[:_MAX_DESCRIPTION]
-        hint = f"{options.get('server_description') or ''} {hint}"[:_MAX_DESCRIPTION]
+        self.choices = " ".join(islice(choices, _MOST_WORDS))[:MAX_DESCRIPTION]
+        hint = f"{options.get('server_description') or ''} {hint}"[:MAX_DESCRIPTION]
         purpose = " ".join(read_word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
-        about = f"{tool.description[:_MAX_DESCRIPTION]} {purpose} {' '.join(self.names[1:])}"
-        about = _ASIDE.sub(" ", about)[:_MAX_DESCRIPTION]
+        about = f"{tool.description[:MAX_DESCRIPTION]} {purpose} {' '.join(self.names[1:])}"
+        about = _ASIDE.sub(" ", about)[:MAX_DESCRIPTION]
         self.name = tuple(dict.fromkeys(split_words(own)))[:_MOST_WORDS]
         self.about = split_words(f"{space} {about} {self.choices} {hint}")[:_MOST_WORDS]
 
@@ -289,7 +312,7 @@ def _read_offers(tools: Sequence[_Reading]) -> Iterator[Offer]:
 
     for at, (tool, name, about) in enumerate(read):
         properties = islice(tool.properties, most * _PROPERTIES)
-        said = (word for each in properties for word in split_words(each[:_MAX_DESCRIPTION])[:most])
+        said = (word for each in properties for word in split_words(each[:MAX_DESCRIPTION])[:most])
         parameters = frozenset().union(*map(find_keys, said))
         own = frozenset().union(*map(find_keys, name))
         telling = [word for word in about if weigh_word(word) >= 0.6]
@@ -363,7 +386,7 @@ _PROMISING = 0.2  # score from which arguments are worth looking for
 _FAINT = 0.5  # weight of words that tell less than most verbs
 _SHORT_DESCRIPTION = 2.5  # weight of a description that one or two words tell
 _MOST_WORDS = 80  # words of a description: it begins with what the tool does
-_MAX_DESCRIPTION = 900  # characters of one
+MAX_DESCRIPTION = 900  # characters of one
 _FEWEST_WORDS = 4  # words of a tool
 _MOST_READ = 20_000  # words of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
@@ -392,6 +415,53 @@ _ASIDE = compile_lazily(
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
     re.IGNORECASE,
 )
+
+# Tools that end a turn
+
+
+def _read_end(tool: Tool) -> str:
+    """Return what a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
+    if tool.kind != "function":
+        return ""
+    named = split_words(tool.name)
+    description = tool.description[:MAX_DESCRIPTION]
+    ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
+    if not _ANSWERING.isdisjoint(named) or ends_with:
+        return "answer"
+    return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
+
+
+def _is_shape_of_answer(tool: Tool) -> bool:
+    if not list_properties(tool) or not _SHAPE.fullmatch(tool.name) or _begins_with_verb(tool.name):
+        return False
+    description = tool.description[:MAX_DESCRIPTION]
+    about = split_words(description)
+    return not (about and is_verb(about[0])) and _ACTS.search(description) is None
+
+
+def _begins_with_verb(name: str) -> bool:
+    first = split_words(name)[0]
+    return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
+
+
+_ANSWERING = frozenset({"final", "successful"})  # final_answer, mark_task_7_successful
+_ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
+_NAMES = "respond answer submit reply output done complete_task task_done structured_output"
+_WHOLE = frozenset(
+    {tuple(name.split("_")) for name in _NAMES.split()}
+    | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
+)
+_ENDS = compile_lazily(
+    r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.IGNORECASE
+)
+_OUTPUT = compile_lazily(
+    r"(?i)\bstructured\s+(?:output|response)\b|^(?:respond|answer|reply)\s+(?:with|in|as)\s+an?\s+json\b"
+)
+_SHAPE = compile_lazily(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
+_ACTS = compile_lazily(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
+
+
+# Clauses
 
 
 class Clause(Struct, frozen=True):

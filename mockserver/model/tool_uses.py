@@ -20,7 +20,6 @@ from mockserver.core.call import (
     Message,
     Tool,
     ToolCall,
-    find_toolset,
     list_recent_tool_calls,
     list_tool_calls,
     list_tool_results,
@@ -32,6 +31,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, find_mentions, find_record
 from mockserver.model.choosing import (
     HANDOFF,
+    MAX_DESCRIPTION,
     POINTS_BACK,
     Offers,
     ToolRequest,
@@ -39,6 +39,7 @@ from mockserver.model.choosing import (
     blank_quotes,
     find_best,
     find_meanings,
+    find_offers,
     find_tool_requests,
     is_follow_up,
     list_properties,
@@ -55,7 +56,6 @@ from mockserver.model.shapes import add_stated_bounds
 from mockserver.model.vocabulary import (
     RULING,
     find_keys,
-    is_verb,
     keep_ends,
     make_vocabulary,
     split_words,
@@ -197,13 +197,13 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     offered = _list_offered(call)
     if mode not in ("auto", "required", "named") or not offered:
         return ()
+    offers = find_offers(offered)
     last = _find_last_command(call, offered)
     call = remove_form(call)
-    uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offered), seed))
-    if not uses and last is not None:
-        return (ToolUse(last),)
+    uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offers), seed))
     if not uses:
-        uses = tuple(_use_answering(call, offered, seed) if mode == "auto" else _use_demanded(call, offered, seed))
+        fallback = ToolUse(last) if last else (_use_answering if mode == "auto" else _use_demanded)(call, offers, seed)
+        uses = (fallback,) if fallback else ()
     if call.options.parallel_tool_calls:
         return uses
     return uses[: next((at for at, use in enumerate(uses, 1) if waits(use)), len(uses))]
@@ -276,9 +276,8 @@ def add_earlier_results(call: Call, seed: Seed) -> Call:
     is_asked = call.last_turn is not None and call.last_turn.role == "user"
     if call.tool_choice.mode != "auto" or not list_tool_calls(call) or not is_asked:
         return call
-    pending = [
-        each for each in find_pending_calls(remove_form(call), _list_offered(call)) if each.tool.kind in CLIENT_KINDS
-    ]
+    every = find_pending_calls(remove_form(call), find_offers(_list_offered(call)))
+    pending = [each for each in every if each.tool.kind in CLIENT_KINDS]
     lenient = call.options.lenient_schema
     uses = [(each, make_tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
     found = [old for each, use in uses if (old := find_earlier_call(call, each, use.call))]
@@ -326,116 +325,59 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
     return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 
 
-def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """Yield a call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
-    tools = find_answering_tools(offered)
+def _use_answering(call: Call, offers: Offers, seed: Seed) -> Use | None:
+    """Return a call of the tool that takes the final answer, if there is one: clients wait for it, not for a text."""
     made = {old.name for old in list_recent_tool_calls(call)}
-    if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
-        use = _use(call, make_ending_call(call, _sort_by_mentions(tools, call.last_user)[0]), seed)
-        yield from filter(None, [use])
+    if not offers.answering or any(tool.name in made for tool in offers.answering) or find_courtesy(call.last_user):
+        return None
+    return _use(call, make_ending_call(call, _find_spoken(offers.answering, call.last_user)), seed)
 
 
-def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """Yield a call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
-    ending = {tool.name for tool in find_ending_tools(offered)}
-    for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
-        candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
-        uses = ((each, _use(call, each, seed=seed, at=at)) for at, each in enumerate(candidates))
-        made = [(each, use) for each, use in uses if use is not None]
-        new = (use for each, use in made if isinstance(use, Item) or not find_earlier_call(call, each, use.call))
-        for use in (*new, *(use for _, use in made)):
-            yield use
-            return
+def _use_demanded(call: Call, offers: Offers, seed: Seed) -> Use | None:
+    """Return a call that the tool choice demands, whether or not there is anything to do; a new one if possible."""
+    for tool in (_find_likeliest(call, offers), *offers.tools[:_MOST_TRIED]):
+        candidates = [make_ending_call(call, tool)] if tool in offers.ending else find_calls_of(call, tool)
+        made = None
+        for at, pending in enumerate(candidates):
+            use = _use(call, pending, seed=seed, at=at)
+            if isinstance(use, Item) or (use is not None and not find_earlier_call(call, pending, use.call)):
+                return use
+            made = made or use
+        if made is not None:
+            return made
+    return None
 
 
-def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
+def _find_likeliest(call: Call, offers: Offers) -> Tool:
     """Return the tool for a model that has to call one.
 
     It is the one that fits the text best, else one that ends the turn, else a new one.
     """
-    ending = find_ending_tools(offered)
-    made = [old.name for old in list_recent_tool_calls(call)]
-    names = {*made, *(tool.name for tool in ending)}
-    work = [tool for tool in offered if tool.name not in names]
-    if not made and (fitting := find_best(call.last_user, Offers(work))) is not None:
+    counts = Counter([old.name for old in list_recent_tool_calls(call)])
+    if len(offers.tools) == 1:
+        return offers.tools[0]
+    if not counts and (fitting := find_best(call.last_user, offers.work)) is not None:
         return fitting
-    counts = Counter(made)
-    mentioned = _sort_by_mentions(ending[:_MOST_TRIED], call.last_user)
-    return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: counts[tool.name])
+    if offers.ending:
+        return _find_spoken(offers.ending[:_MOST_TRIED], call.last_user)
+    return min(offers.tools, key=lambda tool: counts[tool.name])
 
 
-def _sort_by_mentions(tools: Sequence[Tool], text: str) -> list[Tool]:
+def _find_spoken(tools: Sequence[Tool], text: str) -> Tool:
+    """Return the tool of which a text says most values; the first, if it says none."""
     said = find_mentions(text)
-    return sorted(tools, key=lambda tool: -said.measure_evidence(list_properties(tool)))
+    return max(tools, key=lambda tool: said.measure_evidence(list_properties(tool)))
 
 
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 
 
-def find_ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools that end a turn: those that say so, or else those named as classes where others are not."""
-    said = tuple(tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description))
-    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool.name))
-    return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
-
-
-def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools that take the answer itself: those that say so, or a lone class that is not an action."""
-    said = tuple(
-        tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description) == "answer"
-    )
-    if said or len(tools) != 1 or not list_properties(tools[0]) or not _SHAPE.fullmatch(tools[0].name):
-        return said
-    about = split_words(tools[0].description[:_MAX_DESCRIPTION])
-    acts = (
-        _begins_with_verb(tools[0].name)
-        or (about and is_verb(about[0]))
-        or _ACTS.search(tools[0].description[:_MAX_DESCRIPTION])
-    )
-    return () if acts else tuple(tools)
-
-
-def _begins_with_verb(name: str) -> bool:
-    first = split_words(name)[0]
-    return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
-
-
-@remember(1024)
-def _read_end(name: str, description: str) -> str:
-    """Return what a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
-    named = split_words(name)
-    description = description[:_MAX_DESCRIPTION]
-    ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
-    if not _ANSWERING.isdisjoint(named) or ends_with:
-        return "answer"
-    return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
-
-
-_MAX_DESCRIPTION = 900  # characters of a description
-_ANSWERING = frozenset({"final", "successful"})  # final_answer, mark_task_7_successful
-_ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
-_NAMES = "respond answer submit reply output done complete_task task_done structured_output"
-_WHOLE = frozenset(
-    {tuple(name.split("_")) for name in _NAMES.split()}
-    | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
-)
-_ENDS = compile_lazily(
-    r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.IGNORECASE
-)
-_OUTPUT = compile_lazily(
-    r"(?i)\bstructured\s+(?:output|response)\b|^(?:respond|answer|reply)\s+(?:with|in|as)\s+an?\s+json\b"
-)
-_SHAPE = compile_lazily(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
-_ACTS = compile_lazily(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
-
-
-def find_pending_calls(call: Call, tools: tuple[Tool, ...]) -> tuple[PendingCall, ...]:
+def find_pending_calls(call: Call, offers: Offers) -> tuple[PendingCall, ...]:
     """Return the calls of these tools to make before the user is answered, in order."""
-    ordered = read_instructions(call, tools)
-    offers = find_toolset(tools).work_out(Offers).select(ordered.never, ordered.hints)
-    asked = _find_wanted(call, offers)
-    adds = ordered.always or ordered.last or ordered.pairs
-    staged = _add_ordered(asked, ordered, tools=tools, text=call.last_user) if adds else asked
+    ordered = read_instructions(call, offers.tools)
+    staged = _find_wanted(call, offers.select(ordered.never, ordered.hints))
+    if ordered.always or ordered.last or ordered.pairs:
+        staged = _add_ordered(staged, ordered, offers, call.last_user)
     pending = list[PendingCall]()
     stage = 0
     for at, request in enumerate(staged):
@@ -462,7 +404,7 @@ def _find_wanted(call: Call, offers: Offers) -> Sequence[ToolRequest]:
     Where he asks for no tool, his words are for a colleague whom they name or fit, or for a search.
     """
     text = call.last_user
-    work = _leave_out_endings(offers)
+    work = offers.work
     if found := find_tool_requests(text, work):
         return _add_sources(found, work, text)
     if named := [ToolRequest(tool, text) for tool in work.colleagues if find_colleague(call, tool)]:
@@ -486,11 +428,6 @@ def _find_wanted(call: Call, offers: Offers) -> Sequence[ToolRequest]:
     asked_sum = find_sum(text)
     fits = _find_searcher(text) if asked_sum is None else _computes
     return [ToolRequest(tool, asked_sum or text) for tool in islice(filter(fits, work.tools), 1)]
-
-
-@remember(64)
-def _leave_out_endings(offers: Offers) -> Offers:
-    return offers.select(tool.name for tool in find_ending_tools(offers.tools))
 
 
 def _add_sources(found: Sequence[ToolRequest], work: Offers, text: str) -> Sequence[ToolRequest]:
@@ -517,7 +454,7 @@ def _computes(tool: Tool) -> bool:
 def _searches_anything(tool: Tool) -> bool:
     needed = list_required(tool)
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
-    said = split_words(f"{tool.name} {tool.description[:_MAX_DESCRIPTION]}")
+    said = split_words(f"{tool.name} {tool.description[:MAX_DESCRIPTION]}")
     return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(said)
 
 
@@ -536,15 +473,13 @@ _TO_YOU = compile_lazily(
 )
 
 
-def _add_ordered(
-    asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
-) -> list[ToolRequest]:
+def _add_ordered(asked: Sequence[ToolRequest], ordered: Instructions, offers: Offers, text: str) -> list[ToolRequest]:
     """Return what is asked for, with what instructions order.
 
     What is to come first always does, pairs are called where they are caused, and the end comes last.
     """
-    known = {tool.name: tool for tool in reversed(tools)}
-    ending = find_ending_tools(tools)
+    known = {tool.name: tool for tool in reversed(offers.tools)}
+    ending = offers.ending
     every = [known[name] for name in ordered.always]
     always = [tool for tool in every if tool not in ending]
     rest = [request for request in asked if request.tool not in always]

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.lazy import compile_lazily
+from mockserver.model.choosing import find_offers
 from mockserver.model.notations import (
     MAX_TOOLS,
     AgentStep,
@@ -18,7 +19,6 @@ from mockserver.model.notations import (
     read_tools,
     write_keywords,
 )
-from mockserver.model.tool_uses import find_ending_tools
 
 
 class Block(Struct, frozen=True):
@@ -45,7 +45,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     called = islice(_CALLED.finditer(prompt), MAX_TOOLS * 10) if "(" in prompt else ()
     lines = ((found[1], prompt[prompt.rfind("\n", 0, found.start()) + 1 :][:900]) for found in called)
     told = dict.fromkeys((name, line.partition("\n")[0]) for name, line in lines)
-    ends = dict.fromkeys(name for name, line in told if find_ending_tools((Tool(name, line),)))
+    ends = dict.fromkeys(name for name, line in told if find_offers((Tool(name, line),)).ending)
     blocks = (_read_block(prompt, name) for name in islice(ends, MAX_TOOLS) if re.search(_ORDERED.format(name), prompt))
     block = next(filter(None, blocks), None)
     if block is None:

@@ -9,8 +9,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import compile_lazily
+from mockserver.model.choosing import find_offers
 from mockserver.model.notations import MAX_TOOLS, AgentStep, TextAgent, make_agent_call, read_steps
-from mockserver.model.tool_uses import find_ending_tools
 
 
 class Elements(Struct, frozen=True):
@@ -44,7 +44,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     tools = [*{tool.name: tool for tool in described if tool}.values()]
     if not tools:
         return None
-    ending = next(iter(find_ending_tools(tools)), None)
+    ending = next(iter(find_offers(tools).ending), None)
     work = [tool for tool in tools if tool != ending]
     elements = Elements(work, ending)
     request, steps = read_steps(call, elements.read_calls, _TASK)

@@ -5,12 +5,12 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING
+from mockserver.model.choosing import find_offers
 from mockserver.model.tool_uses import (
     Instructions,
     Pair,
     PendingCall,
     find_earlier_call,
-    find_ending_tools,
     find_pending_calls,
     have_same_meaning,
     read_instructions,
@@ -25,7 +25,8 @@ END = Tool("final_result")
 
 def due(asked: Call, *tools: Tool) -> list[tuple[str, int]]:
     return [
-        (pending.tool.name, pending.stage) for pending in find_pending_calls(asked, tools or (WEATHER, TABLE, POLICY))
+        (pending.tool.name, pending.stage)
+        for pending in find_pending_calls(asked, find_offers(tools or (WEATHER, TABLE, POLICY)))
     ]
 
 
@@ -160,7 +161,7 @@ def test_conditions_are_hints() -> None:
     ],
 )
 def test_by_name(names: tuple[str, ...], found: tuple[str, ...]) -> None:
-    assert tuple(tool.name for tool in find_ending_tools(tuple(map(Tool, names)))) == found
+    assert tuple(tool.name for tool in find_offers([*map(Tool, names)]).ending) == found
 
 
 def test_who_is_done_hands_over() -> None:

@@ -63,7 +63,7 @@ KINDS: dict[str, tuple[Callable[[int], Call], int]] = {
     "names that differ by a number": (lambda n: tools([f"tool_{at}" for at in range(n)]), 500),
     "names that all fit": (lambda n: tools([f"get_weather_{at}" for at in range(n)]), 500),
     "descriptions that all fit": (lambda n: tools([f"t{at}" for at in range(n)], about="weather in Oslo"), 500),
-    "none fits": (lambda n: tools([f"tool_{at}" for at in range(n)], "Hm."), 500),
+    "none fits": (lambda n: tools([f"thing_{at}" for at in range(n)], "Hm."), 500),
     "tools that the system prompt names": (named, 250),
     "tools that are always called": (always, 250),
     "properties of a tool": (wide, 500),

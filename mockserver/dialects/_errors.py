@@ -439,7 +439,7 @@ def _find_in_format(call: Call, schema: Json) -> _InvalidSchema | None:
 
 def _find_in_tools(call: Call, schema: Json) -> _InvalidSchema | None:
     for at, tool in enumerate(call.tools):
-        if tool.parameters is schema:
+        if tool.parameters == schema:
             what = f"function '{clip(tool.name)}'"
             place = next((place for key, place in _PLACES.items() if key in call.raw), _CHAT)
             return _InvalidSchema(what, place.format(at), "invalid_function_parameters")

@@ -71,7 +71,7 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
     schema = failure.details.get("schema")
     if call is None or schema is None:
         return None
-    named = (f"tools.{at}.custom.input_schema" for at, tool in enumerate(call.tools) if tool.parameters is schema)
+    named = (f"tools.{at}.custom.input_schema" for at, tool in enumerate(call.tools) if tool.parameters == schema)
     return f"{next(named, 'output_config.format.schema')}: {failure.details.get('why')}"
 
 

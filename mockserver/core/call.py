@@ -285,7 +285,8 @@ class Options(Struct, frozen=True, gc=False):
     logprobs: int | None = None  # alternatives per token; None: no log probabilities
     dimensions: int | None = None  # of an embedding
     size: tuple[int, int] | None = None  # of a picture: width and height in pixels
-    voice: str | None = None  # of speech
+    voice: str | None = None  # of speech; in a chat, None: it is written
+    sound_format: str = "wav"  # of speech in a chat
     speed: float = 1.0  # of speech
     top_documents: int | None = None  # how many of the documents to return, the best
     pages: tuple[int, ...] | None = None  # of a document, counted from 0; None: all

@@ -118,7 +118,7 @@ def _write_limit_lines(failure: Failure, status: int) -> str:
 
 CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint"),
-    message=("role", "content", "refusal", "tool_calls", "annotations"),
+    message=("role", "content", "refusal", "tool_calls", "annotations", "audio"),
     chunk=("id", "object", "created", "model", "service_tier", "system_fingerprint", "choices", "usage"),
     usage=("prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"),
     system_fingerprint=True,

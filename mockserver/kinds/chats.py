@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Stored
+from mockserver.kinds.audio import AUDIO, write_turn
 from mockserver.kinds.kind import MCP_ANSWER_KEYS, Conversation
 from mockserver.kinds.stored_answers import AnswerLookUp, FoundAnswer, delete, show
 
@@ -21,6 +22,8 @@ CHAT = Conversation(
     withheld=MCP_ANSWER_KEYS | {"items", "failed"},
     continues="chat",
     needs_previous=True,
+    then=AUDIO,
+    write=write_turn,
 )
 OPERATIONS = (
     CHAT,

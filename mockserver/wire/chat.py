@@ -33,6 +33,7 @@ from mockserver.core.plan import (
     find_tokens,
 )
 from mockserver.core.tokens import cut, weigh_pieces
+from mockserver.wire.chat_audio import ChatAudio, count_audio, speak_choice
 from mockserver.wire.logprobs import (
     Block,
     LogprobsShape,
@@ -143,14 +144,14 @@ class ChatRenderer(Renderer[Options]):
         self._find_writer = lru_cache(maxsize=256)(self._make_writer)
 
     def render_body(self, answer: Answer, options: Options) -> Object:
-        return _Completion(answer, self.layout, options.service_tier).make_body()
+        return _Completion(answer, self.layout, options).make_body()
 
     def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         """Yield the frames, with a hole for the usage so far where it grows."""
         include_usage = options.include_usage or self.layout.stream_usage in _UNASKED
         if self.layout.comment:
             yield Frame(write_comment(self.layout.comment), part="open", framing="bare")
-        completion = _Completion(answer, self.layout, options.service_tier, include_usage=include_usage)
+        completion = _Completion(answer, self.layout, options, include_usage=include_usage)
         yield from completion.stream_chunks()
         if not self.layout.last_object:
             yield DONE
@@ -177,7 +178,7 @@ class ChatRenderer(Renderer[Options]):
 
     def outline(self, answer: Answer, options: Options) -> Outline | None:
         tier = options.service_tier
-        if tier is not None and (type(tier) is not str or len(tier) > MAX_KEPT):
+        if options.voice is not None or (tier is not None and (type(tier) is not str or len(tier) > MAX_KEPT)):
             return None
         own = _outline_options(options.include_usage, tier)
         if self.layout.count is None:
@@ -198,11 +199,14 @@ class _Increment(Struct, frozen=True):
 
 
 class _Completion:
-    """A chat answer in one layout. `tier`: the service tier that the request names."""
+    """A chat answer in one layout, spoken if the request wants that and the layout shows it."""
 
-    def __init__(
-        self, answer: Answer, layout: ChatLayout, tier: str | None = None, *, include_usage: bool = False
-    ) -> None:
+    def __init__(self, answer: Answer, layout: ChatLayout, options: Options, *, include_usage: bool = False) -> None:
+        self._spoken: Sequence[ChatAudio | None] = [None] * len(answer.choices)
+        if options.voice is not None and "audio" in layout.message:
+            self._spoken = [speak_choice(answer, index, options) for index in range(len(answer.choices))]
+            seconds = sum([spoken.seconds for spoken in self._spoken if spoken is not None])
+            answer = replace(answer, usage=count_audio(answer.usage, seconds))
         self._answer = answer
         self._layout = layout
         self._include_usage = include_usage
@@ -211,7 +215,7 @@ class _Completion:
             "object": "chat.completion",
             "created": answer.created,
             "model": answer.model,
-            "service_tier": find_served_tier(tier),
+            "service_tier": find_served_tier(options.service_tier),
             "system_fingerprint": find_system_fingerprint(answer, layout),
         }
         self._unfinished = len(answer.choices)
@@ -244,7 +248,7 @@ class _Completion:
         template = ChunkTemplate(lambda index, delta: self._make_chunk(index, _Increment(delta)))
         grows = layout.stream_usage in _GROWING
         is_alike = _DELTA_KEYS.isdisjoint(layout.chunk_choice)
-        for index, step in take_turns([self._list_increments(choice) for choice in answer.choices]):
+        for index, step in take_turns([self._list_increments(*each) for each in enumerate(answer.choices)]):
             if is_alike and step.finish is None and step.logprobs is None and not step.opens:
                 data = template.fill(index, step.delta)
             else:
@@ -260,7 +264,7 @@ class _Completion:
         layout = self._layout
         full: Object = {
             "index": index,
-            "message": self._make_message(choice),
+            "message": self._make_message(choice, self._spoken[index]),
             "finish_reason": self._find_finish(choice),
             "logprobs": (
                 make_content_block(choice, list(add_offsets(choice)))
@@ -277,7 +281,7 @@ class _Completion:
     def _find_finish(self, choice: Choice) -> str:
         return self._layout.finishes.get(choice.finish, choice.finish)
 
-    def _make_message(self, choice: Choice) -> Object:
+    def _make_message(self, choice: Choice, spoken: ChatAudio | None = None) -> Object:
         layout = self._layout
         parts = self._list_visible_parts(choice.parts)
         if layout.reasoning == "content":
@@ -309,6 +313,8 @@ class _Completion:
             full[layout.reasoning] = reasoning
             if layout.reasoning_format is not None:
                 full["reasoning_details"] = [_make_detail(reasoning, layout.reasoning_format(self._answer.model))]
+        if spoken is not None:
+            full |= {"content": None, "audio": spoken.write()}
         calls = [part.call for part in parts if isinstance(part, ToolUse)]
         if calls and calls[0].kind == "bare":
             function = {"name": calls[0].name, "arguments": calls[0].arguments}
@@ -380,16 +386,20 @@ class _Completion:
     def _pick_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
 
-    def _list_increments(self, choice: Choice) -> Iterator[_Increment]:
-        increments = self._list_own_increments(choice)
+    def _list_increments(self, index: int, choice: Choice) -> Iterator[_Increment]:
+        increments = self._list_own_increments(choice, self._spoken[index])
         if not self._layout.beside:
             return increments
         return (replace(step, delta=_add_beside(step.delta, self._layout.beside)) for step in increments)
 
-    def _list_own_increments(self, choice: Choice) -> Iterator[_Increment]:
+    def _list_own_increments(self, choice: Choice, spoken: ChatAudio | None) -> Iterator[_Increment]:
         layout = self._layout
         end = _Increment(layout.ending, part="finish", finish=self._find_finish(choice))
         steps = self._list_part_increments(choice)
+        opening = layout.opening
+        if spoken is not None:
+            steps = _speak_increments(steps, spoken)
+            opening = {**(opening or {"role": "assistant"}), "content": None}
         if layout.whole_calls == "last":
             others = [*steps]
             calls = [step for step in others if "tool_calls" in step.delta]
@@ -405,13 +415,13 @@ class _Completion:
                 first = replace(first, tokens=first.tokens + hidden) if hidden else first
             else:
                 end = replace(end, tokens=end.tokens + hidden)
-        if layout.opening is None:
+        if opening is None:
             yield _Increment({}, part="open", opens=True)
             yield _add_role(first or _Increment({"content": ""}), {})
         elif first is not None and not first.delta.keys().isdisjoint(("tool_calls", "function_call")):
             yield _add_role(first, layout.opening_of_call)
         else:
-            yield _Increment(layout.opening, part="open", opens=True)
+            yield _Increment(opening, part="open", opens=True)
             yield from () if first is None else (first,)
         yield from steps
         yield end
@@ -585,6 +595,17 @@ def _add_calls(end: _Increment, calls: Sequence[_Increment]) -> _Increment:
     made = [call for step in calls for call in step.delta["tool_calls"]]
     tokens = sum([step.tokens for step in calls])
     return replace(end, delta={**end.delta, "tool_calls": made}, part="arguments", tokens=tokens)
+
+
+def _speak_increments(steps: Iterable[_Increment], spoken: ChatAudio) -> Iterator[_Increment]:
+    """Yield increments with their text as the transcript of what is spoken, then the sound."""
+    name = {"id": spoken.id}  # only once, as clients join what comes twice
+    for step in steps:
+        if type(text := step.delta.get("content")) is str:
+            step = replace(step, delta={"audio": {**name, "transcript": text}}, logprobs=None)
+            name = {}
+        yield step
+    yield from map(_Increment, spoken.list_data_deltas())
 
 
 def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:

@@ -61,8 +61,10 @@ from mockserver.dialects._parse import (
     refuse_first,
 )
 from mockserver.dialects._reply import RequestLines, make_answer_reply
+from mockserver.kinds.audio import USUAL_VOICE
 from mockserver.media.file_kinds import recognize
 from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.chat_audio import SAMPLES
 
 _NOTHING: Body = {}
 
@@ -291,6 +293,7 @@ def _read_options(chat: Body) -> Options:
     stop = chat.get("stop")
     answer = chat.get("response_format") or {"type": "text"}
     form = answer.get("json_schema") or {}
+    sound = (chat.get("audio") or {}) if "audio" in (chat.get("modalities") or ()) else None
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
         bare_functions=bare,
@@ -307,7 +310,16 @@ def _read_options(chat: Body) -> Options:
         strict_schema=form.get("strict") is True,
         store=chat.get("store") is True,
         service_tier=chat.get("service_tier"),
+        voice=None if sound is None else _name_voice(sound),
+        sound_format="wav" if sound is None else sound.get("format") or "wav",
     )
+
+
+def _name_voice(sound: Body) -> str:
+    """Return the name of a voice, or the id of one that the user has made."""
+    voice = sound.get("voice") or USUAL_VOICE
+    name: str = voice["id"] if isinstance(voice, dict) else voice
+    return name
 
 
 _TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
@@ -602,8 +614,17 @@ def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
 
 
 def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
-    """Yield sounds and searches that OpenAI's own models do not take, and images that are not pictures."""
+    """Yield sounds and searches that OpenAI's own models do not take, images that are no pictures, speech in no format.
+
+    Only samples can be streamed.
+    """
     is_known = _OPENAI_MODEL.match(body["model"]) is not None
+    if "audio" in (body.get("modalities") or ()):
+        sound = body.get("audio")
+        if sound is None:
+            yield Complaint("missing", ("audio",))
+        elif body.get("stream") and sound["format"] != SAMPLES:
+            yield complain(_UNSTREAMED.format(sound["format"]), "audio", "format")
     if body.get("web_search_options") is not None and is_known and "search" not in body["model"]:
         yield complain("Web search options not supported with this model.", "web_search_options")
     for at, message in enumerate(body["messages"]):
@@ -692,6 +713,7 @@ _NO_PICTURE = (
     "You uploaded an unsupported image. "
     "Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp']."
 )
+_UNSTREAMED = "'audio.format' does not support '{}' when stream=true. Supported values are: 'pcm16'."
 _WITHOUT_JSON = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
 _STRAY_TOOL_MESSAGE = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."

@@ -188,7 +188,7 @@ OPENROUTER = Host(
     layout=_make_layout(
         "provider",
         chunk=tuple(key for key in (*_CHUNK, "provider") if key != "system_fingerprint"),  # its client takes no null
-        message=("role", "content", "refusal", "annotations", "reasoning", "reasoning_details", "tool_calls"),
+        message=("role", "content", "refusal", "annotations", "reasoning", "reasoning_details", "tool_calls", "audio"),
         choice=("logprobs", "finish_reason", "native_finish_reason", "index", "message"),
         chunk_choice=("index", "delta", "finish_reason", "native_finish_reason", "logprobs"),
         optional=frozenset({"annotations"}),

@@ -16,5 +16,6 @@ TURN = Conversation(
     write=write_turn,
 )
 CLIENT_SECRET, TRANSLATION_SECRET = (Creation(name=f"create_{name}_secret") for name in ("client", "translation"))
+AUTH_TOKEN = Creation(name="create_auth_token")
 CALLS = ObjectKind("call", others=("accept_call", "hang_up_call", "refer_call", "reject_call"))
-OPERATIONS = (TURN, CLIENT_SECRET, TRANSLATION_SECRET, *CALLS.operations)
+OPERATIONS = (TURN, CLIENT_SECRET, TRANSLATION_SECRET, AUTH_TOKEN, *CALLS.operations)

@@ -40,10 +40,12 @@ def admits_socket(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> 
 def check_handshake(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> None:
     """Refuse what must not open a WebSocket: other pages, wrong keys, handshakes with mistakes. Raises Failure.
 
-    A session of the realtime API checks the key itself, so that a client with a wrong one gets a WebSocket.
+    A session of the realtime API checks the key itself, so that a client with a wrong one gets a WebSocket, and so does
+    one of Gemini Live that a token opens.
     """
     check_page(http, settings)
-    if settings.keys is not None and endpoint.socket != "realtime":
+    checks_itself = endpoint.socket == "realtime" or http.path.endswith("BidiGenerateContentConstrained")
+    if settings.keys is not None and not checks_itself:
         check_key(endpoint.dialect.read_credential(http), settings.keys)
     version = http.header_values.get(b"sec-websocket-version")
     if version != VERSION:

@@ -294,3 +294,27 @@ def test_a_setup_that_is_wrong_is_refused(client: genai.Client) -> None:
 
     with pytest.raises(Exception, match=r"1007|TYPE_FLOAT|warm"):
         asyncio.run(asyncio.wait_for(talk(), 30))
+
+
+@pytest.mark.filterwarnings("ignore::google.genai.errors.ExperimentalWarning")
+def test_a_token_opens_a_session_for_the_key_that_made_it() -> None:
+    with MockServer(keys=["secret"]) as server:
+        server.on(system="*Be brief*", last_user="hello").reply("Hi")
+        options = types.HttpOptions(base_url=server.base_url("gemini"), api_version="v1alpha")
+
+        async def talk(key: str) -> str:
+            browser = genai.Client(api_key=key, http_options=options)
+            plain = server.base_url("gemini").replace("http", "ws", 1)
+            browser._api_client._websocket_base_url = lambda options=None: plain  # type: ignore[method-assign]
+            browser._api_client._websocket_ssl_ctx = {}
+            async with browser.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
+                await session.send_client_content(turns=say("hello"), turn_complete=True)
+                return written(await listen(session))
+
+        config: Any = {"uses": 1, "live_connect_constraints": {"config": {"system_instruction": "Be brief."}}}
+        with genai.Client(api_key="secret", http_options=options) as client:
+            token = client.auth_tokens.create(config=config)
+        assert token.name is not None
+        assert asyncio.run(talk(token.name)) == "Hi"
+        with pytest.raises(ConnectionClosedError, match="API key not valid"):
+            asyncio.run(talk("auth_tokens/unknown"))

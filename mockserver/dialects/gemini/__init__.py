@@ -18,7 +18,7 @@ from mockserver.dialects.gemini.cached_contents import make_cache_operations
 from mockserver.dialects.gemini.embeddings import make_embedding_operations
 from mockserver.dialects.gemini.errors import read_credential
 from mockserver.dialects.gemini.files import make_file_operations
-from mockserver.dialects.gemini.live import make_turn_operation
+from mockserver.dialects.gemini.live import make_token_operation, make_turn_operations
 from mockserver.dialects.gemini.media import ask_for_media, find_operation
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, make_model_operations
 from mockserver.dialects.gemini.replay import HISTORY
@@ -63,7 +63,8 @@ DIALECT = Dialect(
         *make_model_operations(),
         *make_cache_operations(),
         *make_file_operations(),
-        make_turn_operation(render_turn, _GENERATE),
+        *make_turn_operations(render_turn, _GENERATE),
+        make_token_operation(),
         *GeminiBatches(_GENERATE, _EMBEDDINGS[0], fail).make_operations(_MODEL),
     ),
     read_credential=read_credential,

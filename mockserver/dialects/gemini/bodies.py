@@ -281,6 +281,13 @@ _SETUP = message(
         "explicitVadSignal",
     ),
 )
+AUTH_TOKEN = message(
+    "AuthToken",
+    **each(TIMESTAMP, "expireTime", "newSessionExpireTime"),
+    uses=INT32,
+    bidiGenerateContentSetup=_SETUP,
+    fieldMask=STRING,
+)
 CLIENT_MESSAGE = message(
     "BidiGenerateContentClientMessage",
     setup=_SETUP,

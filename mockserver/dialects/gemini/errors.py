@@ -66,9 +66,11 @@ def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Repl
 
 
 def read_credential(http: HttpRequest) -> str | None:
-    """Return the key of a request, or its bearer token."""
+    """Return the key of a request, or its bearer token, or the token of a session."""
     key = (http.find_header("x-goog-api-key") or "").strip() or http.query.get("key")
-    return key or read_bearer(http) or http.query.get("access_token") or None
+    scheme, _, token = (http.find_header("authorization") or "").partition(" ")
+    session = token.strip() if scheme.lower() == "token" else None
+    return key or session or read_bearer(http) or http.query.get("access_token") or None
 
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:

@@ -1,6 +1,7 @@
 """Turns of a Live session: each is a request for content, whose model is in the body, answered as a stream.
 
-(https://ai.google.dev/api/live) Sessions are spoken over a WebSocket; over HTTP, a single turn is answered.
+(https://ai.google.dev/api/live) Sessions are spoken over a WebSocket; over HTTP, a single turn is answered. A token
+(https://ai.google.dev/gemini-api/docs/ephemeral-tokens) opens one in place of the key that has made it.
 """
 
 from base64 import b64encode
@@ -10,26 +11,62 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, IdShape
 from mockserver.core.frames import Frame
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Answer, Failure, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, read_object
-from mockserver.dialects.gemini.bodies import CLIENT_MESSAGE
+from mockserver.dialects.gemini import bodies
+from mockserver.dialects.gemini.errors import read_credential
+from mockserver.dialects.gemini.files import render_view
 from mockserver.dialects.gemini.proto import read_message
-from mockserver.dialects.gemini.request import make_call
+from mockserver.dialects.gemini.request import NAME, make_call, make_renamer, read
+from mockserver.kinds.objects import Objects
+from mockserver.kinds.realtime import AUTH_TOKEN
 from mockserver.media.samples import PCM
 
 PATH = "/ws/google.ai.generativelanguage.{version:version}.GenerativeService.BidiGenerateContent"
+TOKENS = IdShape("auth_tokens/", 64, "hex")
 USUAL_MODEL = "gemini-live-2.5-flash-preview"
 
 
-def make_turn_operation(render: Callable[[Call, Any], Reply], usual: Operation) -> Operation:
-    """Return the operation of a turn; `usual` is that of content over HTTP."""
-    return replace(usual, name="realtime", path=PATH, parse=parse_turn, render=render, over_socket="live", streams=True)
+def make_turn_operations(render: Callable[[Call, Any], Reply], usual: Operation) -> Iterator[Operation]:
+    """Yield the operation of a turn, by a key and by a token; `usual` is that of content over HTTP."""
+    for path in (PATH, f"{PATH}Constrained"):
+        yield replace(
+            usual, name="realtime", path=path, parse=parse_turn, render=render, over_socket="live", streams=True
+        )
+
+
+def make_token_operation() -> Operation:
+    """Return the operation that creates a token."""
+    return Operation(
+        AUTH_TOKEN.name,
+        "POST",
+        "/{version:version}/auth_tokens",
+        parse=_parse_token,
+        render=render_view,
+        unify=make_renamer(bodies.AUTH_TOKEN),
+        params={"version": "v1alpha"},
+    )
+
+
+def _parse_token(http: HttpRequest, validation: Validation) -> Call:
+    asked = read(http, bodies.AUTH_TOKEN, validation)
+    return Call(NAME, AUTH_TOKEN.name, model="", http=http, meaning=asked, raw=asked, work=_create_token)
+
+
+async def _create_token(call: Call, objects: Objects) -> ObjectView:
+    """Keep a token with the setup of its sessions, and with the key that made it, which then counts."""
+    name = objects.draw_id(TOKENS)
+    setup: Body = call.raw.get("bidiGenerateContentSetup") or {}
+    made_for: Body = {"setup": {**setup}, "key": read_credential(call.http) or ""}
+    await objects.keep(KeptObject(NAME, AUTH_TOKEN.name, id=name, body=made_for))
+    return ObjectView({"name": name}, source="generated")
 
 
 def parse_turn(http: HttpRequest, validation: Validation) -> Call:
@@ -66,7 +103,7 @@ def read_client_message(read: Json) -> ClientMessage:
     """Return the message that a client sends. Raises Failure."""
     if not isinstance(read, Mapping):
         raise Failure("bad_parameter", "Invalid JSON payload received: a message must be an object.")
-    found, wrong = read_message(CLIENT_MESSAGE, read, vertex=False)
+    found, wrong = read_message(bodies.CLIENT_MESSAGE, read, vertex=False)
     if wrong:
         raise Failure("bad_parameter", "\n".join([each.text for each in wrong]))
     kind = next((name for name in found if found[name] is not None), None)

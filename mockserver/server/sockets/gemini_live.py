@@ -10,25 +10,31 @@ from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
+from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import Failure
 from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects.gemini.live import (
+    TOKENS,
     count_usage,
     find_candidate,
     list_parts,
     read_client_message,
     read_contents,
 )
+from mockserver.dialects.gemini.request import NAME
 from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
+from mockserver.kinds.realtime import AUTH_TOKEN
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import STEP, SpeechDetector
+from mockserver.server.access import check_key
 from mockserver.server.respond import Responder
 from mockserver.server.socket_frames import fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_turn import Event, TurnSender
@@ -61,6 +67,7 @@ class LiveSession(RecordedSession):
     ) -> None:
         super().__init__(responder, handshake, scope=scope, receive=receive, send=send)
         self._setup: Body | None = None
+        self._stated_setup: Body = {}  # by the token that opens the session; it wins over that of the client
         self._contents: list[dict[str, Json]] = []
         self._size = 0  # bytes of the contents
         self._calls = 0
@@ -73,8 +80,26 @@ class LiveSession(RecordedSession):
         self._leave = asyncio.Event()
 
     async def greet(self) -> bool:
+        key = self.responder.dialect.read_credential(self.handshake) or ""
+        if key.startswith(TOKENS.prefix):
+            await self._use_token(key)
         self.begin_record("")
+        try:
+            check_key(self.responder.dialect.read_credential(self.handshake), self.responder.live.settings.keys)
+        except Failure as failure:
+            await self.complain(failure)
+            return False
         return True
+
+    async def _use_token(self, name: str) -> None:
+        """Open the session for the key behind a token, with its setup; an unknown token is a key like any other."""
+        memory = self.responder.live.find_engine(self.handshake.namespace).memory
+        found = await memory.store.get(self.handshake.namespace, make_key(NAME, AUTH_TOKEN.name, name))
+        if found is not None and isinstance(found.value, KeptObject):
+            self._stated_setup = found.value.body["setup"]
+            key = found.value.body["key"].encode("latin-1", "replace")
+            others = [field for field in self.handshake.headers if field[0] != b"x-goog-api-key"]
+            self.handshake = replace(self.handshake, headers=(*others, (b"x-goog-api-key", key)))
 
     @property
     def size(self) -> int:
@@ -105,6 +130,7 @@ class LiveSession(RecordedSession):
         await self.close(code, words.encode("utf-8", "replace")[:LONGEST_REASON].decode("utf-8", "ignore"))
 
     async def _set_up(self, found: Body) -> None:
+        found = {**found, **self._stated_setup}
         model = str(found.get("model") or "").rpartition("/")[2]
         self.responder.live.find_engine(self.handshake.namespace).policy.models.admit(model)
         self._setup = found

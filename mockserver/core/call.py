@@ -290,6 +290,7 @@ class Options(Struct, frozen=True, gc=False):
     speed: float = 1.0  # of speech
     top_documents: int | None = None  # how many of the documents to return, the best
     pages: tuple[int, ...] | None = None  # of a document, counted from 0; None: all
+    image_schema: Json = None  # the JSON Schema of what is said about each image in a document
     seed: int | None = None
     effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
     verbosity: str | None = None  # low, medium or high

@@ -12,9 +12,10 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from mockserver.core.call import Call, IdShape, has_namespaces
+from mockserver.core.call import Call, IdShape, Message, Options, has_namespaces
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlainChoices
 from mockserver.core.episode import Recorded
+from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, lazy_property, remember
 from mockserver.core.plan import (
     OWN_FINISHES,
@@ -46,6 +47,7 @@ from mockserver.engine.offload import LONG
 from mockserver.kinds import ARTIFACTS
 from mockserver.kinds.images import paint_item
 from mockserver.kinds.kind import Origins
+from mockserver.model import GENERATORS
 from mockserver.model.logprobs import draw_logprobs
 
 T = TypeVar("T")
@@ -502,5 +504,11 @@ def finish_artifact(call: Call, draft: ArtifactDraft, author: Author, mark: str 
     def draw_id() -> str:
         return author.drawer(call.ids, "id")(call.fingerprint + mark)
 
-    origins = Origins(author.seed, author.clock.now(), draw_id)
+    def fill(schema: Json, text: str) -> str:
+        options = Options(schema=schema, lenient_schema=True)
+        asked = replace(call, operation="chat", messages=(Message("user", text),), options=options)
+        (part,) = GENERATORS["schema"](asked, author.seed, {}).parts
+        return find_words(part)
+
+    origins = Origins(author.seed, author.clock.now(), draw_id, fill)
     return ARTIFACTS[call.operation].finish(call, draft, origins)

@@ -79,11 +79,15 @@ class Conversation(OperationKind, frozen=True, kw_only=True):
 
 
 class Origins(Struct, frozen=True):
-    """The sources of generated values, times and ids: `now` is in seconds, and `draw_id` draws the artifact's id."""
+    """The sources of generated values, times and ids: `now` is in seconds, and `draw_id` draws the artifact's id.
+
+    `fill(schema, text)` returns JSON that satisfies a JSON Schema, as far as possible with values from a text.
+    """
 
     seed: Seed
     now: int
     draw_id: Callable[[], str]
+    fill: Callable[[Json, str], str]
 
 
 class ArtifactKind(OperationKind, frozen=True, kw_only=True):

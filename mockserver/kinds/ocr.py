@@ -1,9 +1,11 @@
 """OCR: the text on the pages of a document, as Markdown. Without a rule, each page names its document."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.tables import AsList, AsText, ByShape, field
 from mockserver.core.call import Call
@@ -13,18 +15,28 @@ from mockserver.core.plan import Artifact
 from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
 
 
+class PageImage(Struct, frozen=True):
+    """An image on a page: its name, what is written in its place, and JSON about it, if that is wanted."""
+
+    name: str
+    words: str
+    annotation: str | None = None
+
+
 class DocumentPage(Struct, frozen=True):
-    """A page, by its place in the document, and its text."""
+    """A page, by its place in the document, its text, and the images that the text names."""
 
     index: int
     markdown: str
+    images: tuple[PageImage, ...] = ()
 
 
 class Pages(Artifact, frozen=True):
-    """The pages of a document that are wanted."""
+    """The pages of a document that are wanted, and JSON about the document, if that is."""
 
     model: str
     pages: tuple[DocumentPage, ...]
+    annotation: str | None = None
     headers: Headers = ()
 
     def show(self) -> str:
@@ -48,13 +60,33 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Pages:
     count = 1 if texts is None else len(texts)
     wanted = range(count) if call.options.pages is None else call.options.pages
 
+    schema = call.options.image_schema
+
     def read(index: int) -> str:
         if texts is not None:
             return texts[index]
-        return write_page(call.last_user, index) if stated is None else str(stated)
+        if stated is not None:
+            return str(stated)
+        image = "" if schema is None else f"\n\n![img-{index}.jpeg](img-{index}.jpeg)"
+        return write_page(call.last_user, index) + image
 
-    pages = [DocumentPage(index, read(index)) for index in wanted if texts is None or index < count]
-    return Pages(draft.model or call.model, tuple(pages), headers=draft.headers)
+    def see(words: str, name: str) -> PageImage:
+        said = "" if words == name else words  # a name is no description
+        return PageImage(name, words, None if schema is None else origins.fill(schema, said))
+
+    def read_page(index: int) -> DocumentPage:
+        text = read(index)
+        images = {name: see(words, name) for words, name in _IMAGE.findall(text)}
+        return DocumentPage(index, text, images=tuple(images.values()))
+
+    pages = [read_page(index) for index in wanted if texts is None or index < count]
+    made = Pages(draft.model or call.model, tuple(pages), headers=draft.headers)
+    if call.options.schema is None:
+        return made
+    return replace(made, annotation=origins.fill(call.options.schema, made.show()))
+
+
+_IMAGE = re.compile(r"!\[([^]\n]{0,1000})\]\(([\w.-]{1,200})\)")  # in Markdown; not one at a URL
 
 
 OCR = ArtifactKind(

@@ -1,6 +1,7 @@
 """Mistral's OCR (https://docs.mistral.ai/api/endpoint/ocr): the text on the pages of a document or a picture."""
 
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
@@ -9,6 +10,7 @@ from typing import Any
 from mockserver.core.call import Call, Message, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.seed import Seed
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import (
     BodyModel,
@@ -26,7 +28,9 @@ from mockserver.dialects._parse import Body, complain, find_unknown_fields, read
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME, URL, translate_part
-from mockserver.kinds.ocr import DocumentPage, Pages
+from mockserver.kinds.ocr import DocumentPage, PageImage, Pages
+from mockserver.media.formats import FORMATS
+from mockserver.media.picture import draw
 
 USUAL_MODEL = "mistral-ocr-latest"
 MAX_PAGES = 1_000
@@ -74,16 +78,21 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
         meaning={**meaning, "model": model},
         raw=body,
         messages=(Message("user", _name_document(document), parts=(translate_part(document),)),),
-        options=Options(pages=_read_pages(parsed.get("pages"))),
+        options=Options(
+            pages=_read_pages(parsed.get("pages")),
+            schema=_read_schema(parsed.get("document_annotation_format")),
+            image_schema=_read_schema(parsed.get("bbox_annotation_format")),
+        ),
     )
 
 
 def render_ocr(call: Call, outcome: Pages) -> Reply:
     """Return the reply with the pages of a document."""
+    shows_data = call.raw.get("include_image_base64") is True
     body = {
-        "pages": [*map(_show_page, outcome.pages)],
+        "pages": [_show_page(page, shows_data=shows_data) for page in outcome.pages],
         "model": outcome.model,
-        "document_annotation": None,
+        "document_annotation": outcome.annotation,
         "usage_info": {"pages_processed": len(outcome.pages), "doc_size_bytes": None},
     }
     return make_json_reply(200, body, lines=write_header_lines(call.http, call), headers=outcome.headers)
@@ -121,14 +130,46 @@ def _read_spans(given: str) -> Sequence[range]:
 _SPAN = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
 
 
-def _show_page(page: DocumentPage) -> dict[str, Json]:
+def _read_schema(form: Json) -> Json:
+    """Return the JSON Schema of an annotation's format; None if no annotation is wanted."""
+    if not isinstance(form, Mapping) or form.get("type", "text") == "text":
+        return None
+    stated = form.get("json_schema")
+    schema = stated.get("schema") if isinstance(stated, Mapping) else None
+    return {"type": "object"} if schema is None else schema
+
+
+def _show_page(page: DocumentPage, *, shows_data: bool) -> dict[str, Json]:
     return {
         "index": page.index,
         "markdown": page.markdown,
-        "images": [],
+        "images": [_show_image(image, at, shows_data=shows_data) for at, image in enumerate(page.images)],
         "tables": [],
         "hyperlinks": [],
         "header": None,
         "footer": None,
         "dimensions": {"dpi": 200, "height": 2200, "width": 1700},
     }
+
+
+def _show_image(image: PageImage, at: int, *, shows_data: bool) -> dict[str, Json]:
+    """Return an image, the place `at` on its page; its data is a picture of what is written in its place."""
+    top = 200 + at % 8 * 250
+    data = None
+    if shows_data:
+        form = FORMATS["jpeg"]
+        written = b64encode(form.write(draw(image.words or image.name, _WIDTH, _HEIGHT, Seed()))).decode()
+        data = f"data:{form.media_type};base64,{written}"
+    return {
+        "id": image.name,
+        "top_left_x": 200,
+        "top_left_y": top,
+        "bottom_right_x": 200 + _WIDTH,
+        "bottom_right_y": top + _HEIGHT,
+        "image_base64": data,
+        "image_annotation": image.annotation,
+    }
+
+
+_WIDTH = 320
+_HEIGHT = 200

@@ -16,6 +16,8 @@ rules:
   then: {markdown: ["# One", Two, Three]}
 - when: {operation: ocr, last_user: "*letter*"}
   then: {markdown: "# Title"}
+- when: {operation: ocr, last_user: "*invoice*"}
+  then: {markdown: ["Vendor: ACME Corp", "Total: 12.50 ![a red boat](boat.jpeg) ![a link](https://a.example/b.png)"]}
 - when: {operation: [moderations, classifications], last_user: "*attack*"}
   then: {moderation: {violence: 0.9}}
 """
@@ -48,6 +50,46 @@ def test_the_wanted_pages_of_a_document(document: Json, pages: Json, found: Mapp
     assert {page["index"]: page["markdown"] for page in answer["pages"]} == found
     assert [page["index"] for page in answer["pages"]] == list(found)
     assert answer["usage_info"]["pages_processed"] == len(found)
+
+
+def annotated(**kinds: str) -> Json:
+    """The format of an annotation with properties of these types, as Mistral's client sends it."""
+    properties = {name: {"type": kind} for name, kind in kinds.items()}
+    schema = {"type": "object", "properties": properties, "required": [*kinds], "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "Found", "schema": schema, "strict": True}}
+
+
+def test_annotations_say_what_the_schemas_ask_of_the_text() -> None:
+    found = scan(
+        at("https://a.example/invoice.pdf"),
+        document_annotation_format=annotated(vendor="string", total="number"),
+        bbox_annotation_format=annotated(color="string", pages="integer"),
+        include_image_base64=True,
+    ).json
+    assert json.loads(found["document_annotation"]) == {"vendor": "ACME Corp", "total": 12.5}
+    assert found["pages"][0]["images"] == []
+    (image,) = found["pages"][1]["images"]
+    assert image["id"] == "boat.jpeg"
+    assert image["image_base64"].startswith("data:image/jpeg;base64,/9j/")
+    noted = json.loads(image["image_annotation"])
+    assert noted["color"] == "red"
+    assert isinstance(noted["pages"], int)
+
+
+def test_pages_have_an_image_if_annotations_of_images_are_wanted() -> None:
+    found = scan(at("https://a.example/x.pdf"), pages=[2], bbox_annotation_format=annotated(kind="string")).json
+    (page,) = found["pages"]
+    assert "![img-2.jpeg](img-2.jpeg)" in page["markdown"]
+    assert page["images"][0]["image_base64"] is None
+    assert json.loads(page["images"][0]["image_annotation"]).keys() == {"kind"}
+    assert found["document_annotation"] is None
+
+
+@pytest.mark.parametrize("form", [{"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "Any"}}])
+def test_annotations_without_a_schema_are_objects(form: Json) -> None:
+    found = scan(at("https://a.example/x.pdf"), document_annotation_format=form).json
+    assert isinstance(json.loads(found["document_annotation"]), dict)
+    assert scan(at("https://a.example/x.pdf"), document_annotation_format={"type": "text"}).json["pages"]
 
 
 def test_documents_that_are_sent_whole_differ() -> None:

@@ -1,9 +1,12 @@
 """Cohere: chat, embed and rerank, in v2 and v1 (https://docs.cohere.com/reference/about)."""
 
+from msgspec.structs import replace
+
 from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.plan import Answer
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._openai_api.audio import AudioApi, hide_usage
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import EVENT_TYPE, make_answer_reply
 from mockserver.dialects.cohere.bodies import NAME
@@ -29,9 +32,17 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
     return make_answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
+def _make_transcription_operation() -> Operation:
+    """Return the operation, which reads recordings as OpenAI's does."""
+    api = AudioApi(NAME, write_header_lines, show=hide_usage)
+    usual = next(each for each in api.make_hearing_operations() if each.name == "transcriptions")
+    return replace(usual, path="/v2/audio/transcriptions")
+
+
 _MODELS = (
     "command-a-03-2025", "command-a-reasoning-08-2025", "command-a-vision-07-2025", "command-r7b-12-2024",
     "embed-v4.0", "embed-english-v3.0", "embed-multilingual-v3.0", "rerank-v4.0-pro", "rerank-v3.5",
+    "cohere-transcribe-03-2026",
 )  # fmt: skip
 DIALECT = Dialect(
     name=NAME,
@@ -49,6 +60,7 @@ DIALECT = Dialect(
         *make_rerank_operations(),
         *make_old_chat_operations(),
         *make_token_operations(),
+        _make_transcription_operation(),
         *make_model_operations(),
     ),
     read_credential=read_bearer,

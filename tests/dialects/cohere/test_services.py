@@ -9,6 +9,7 @@ import pytest
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.json import try_parse
+from mockserver.media.sound_files import Speech, write_wav
 from mockserver.testing import MockServer
 from tests.kit.local import Answered, local
 
@@ -147,3 +148,15 @@ def test_voyage_embeds_pictures_and_documents_in_chunks() -> None:
     assert [[len(each["embedding"]) for each in document["data"]] for document in documents] == [[256, 256], [256]]
     assert documents[1]["data"][0]["text"] == "c"
     assert ask("multimodalembeddings", inputs=[{"content": []}]).status == 400
+
+
+def test_recordings_are_transcribed(server: MockServer) -> None:
+    server.on(operation="transcriptions", last_user="The train*").then({"transcript": "Heard: {{ last_user }}"})
+    answer = httpx.post(
+        f"{server.base_url('cohere')}/v2/audio/transcriptions",
+        data={"model": "cohere-transcribe-03-2026", "language": "en"},
+        files={"file": ("a.wav", write_wav(Speech("The train leaves at noon.")))},
+        headers={"authorization": "Bearer k"},
+        trust_env=False,
+    )
+    assert answer.json() == {"text": "Heard: The train leaves at noon."}

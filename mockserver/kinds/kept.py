@@ -27,6 +27,7 @@ UPLOADS = ObjectKind("upload", others=("complete_upload", "cancel_upload"))
 UPLOAD_PARTS = ObjectKind("upload_part", takes_files=True)
 CONVERSATIONS = ObjectKind("conversation", "retrieve update delete")
 CONVERSATION_ITEMS = ObjectKind("conversation_item", "retrieve delete", listed_by="conversation_items")
+INTERACTIONS = ObjectKind("interaction", "retrieve delete", others=("cancel_interaction",))
 VECTOR_STORES = ObjectKind(
     "vector_store", "retrieve update delete", others=("search_vector_store",), listed_by="vector_stores"
 )
@@ -95,8 +96,8 @@ OTHERS = tuple(
 )
 _KINDS = (
     AGENTS, BATCHES, CACHED_CONTENTS, FILES,
-    UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES,
-    CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS,
+    UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, INTERACTIONS, VECTOR_STORES, VECTOR_STORE_FILES,
+    FILE_BATCHES, CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS,
     SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS,
 )  # fmt: skip
 OPERATIONS = (*[operation for kind in _KINDS for operation in kind.operations], *OTHERS)

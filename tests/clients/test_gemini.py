@@ -1,7 +1,6 @@
 """Google's own client at the Developer API and at Vertex AI's paths; every body and event held against its types."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -457,15 +456,3 @@ def test_retries(error: int, most: int) -> None:
             with genai.Client(api_key="k", http_options=http) as client, pytest.raises(errors.APIError):
                 client.models.generate_content(model=FLASH, contents="x")
             assert len(server.calls) - before == calls
-
-
-def test_the_404_of_interactions_names_a_rule_that_answers_them(server: Served, tmp_path: Path) -> None:
-    http = types.HttpOptions(base_url=f"{server.address}/gemini")
-    with genai.Client(api_key="k", http_options=http) as client, pytest.raises(Exception, match="404") as caught:
-        client.interactions.create(model=FLASH, input="hello")
-    (rule,) = re.findall("can answer it: (- .*?)', 'status'", str(caught.value))
-    (tmp_path / "rules.yaml").write_text(f"rules:\n  {rule}\n")
-    with MockServer(tmp_path / "rules.yaml") as stubbed:
-        http = types.HttpOptions(base_url=stubbed.base_url("gemini"))
-        with genai.Client(api_key="k", http_options=http) as client:
-            assert client.interactions.create(model=FLASH, input="hello").output_text == "Hello!"

@@ -29,8 +29,8 @@ from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING
 from mockserver.dialects.cohere import bodies as cohere
 from mockserver.dialects.fireworks.bodies import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.bodies import COMPLETION as FIREWORKS_COMPLETION
-from mockserver.dialects.gemini.bodies import BATCH as GEMINI_BATCH
 from mockserver.dialects.gemini.bodies import (
+    AUTH_TOKEN,
     BATCH_EMBED,
     CACHED_CONTENT,
     COUNT_TOKENS,
@@ -39,6 +39,7 @@ from mockserver.dialects.gemini.bodies import (
     GENERATE,
     PREDICT,
 )
+from mockserver.dialects.gemini.bodies import BATCH as GEMINI_BATCH
 from mockserver.dialects.gemini.proto import Enum, MapOf, MessageType, Repeated
 from mockserver.dialects.tzafon import CHAT as TZAFON_CHAT
 from mockserver.dialects.tzafon import RESPONSE as TZAFON_RESPONSE
@@ -170,7 +171,7 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
         return None
     if operation.name in FORMS or (operation.name in OBJECT_OPERATIONS and dialect != "gemini"):
         return BODIES.get(dialect, {}).get(operation.name)
-    if dialect in WITH_OWN_TESTS:
+    if dialect in WITH_OWN_TESTS or "/interactions" in operation.path:
         return None
     own = BODIES.get(dialect, {})
     if (verb := _verb(operation)) in own:
@@ -291,6 +292,7 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
         "create_cached_content": (MessageModel(CACHED_CONTENT),),
         "create_batch": (MessageModel(GEMINI_BATCH),),
         "create_file": (MessageModel(CREATE_FILE),),
+        "create_auth_token": (MessageModel(AUTH_TOKEN),),
     },
     "tzafon": {
         "chat": (TZAFON_CHAT,),

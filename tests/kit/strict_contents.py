@@ -64,6 +64,7 @@ CHECKS: Mapping[str, Callable[[bytes], object]] = {
         _with_keys("name", "expireTime", "usageMetadata"),
     ),
     "create_batch": _with_keys("name", "metadata"),
+    "create_auth_token": _with_keys("name"),
     "create_file": _empty_or_file,
     "file": _with_keys("name", "state"),
     **dict.fromkeys(("cached_contents", "files", "delete_cached_content", "delete_file"), json.loads),

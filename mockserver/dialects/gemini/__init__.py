@@ -18,6 +18,7 @@ from mockserver.dialects.gemini.cached_contents import make_cache_operations
 from mockserver.dialects.gemini.embeddings import make_embedding_operations
 from mockserver.dialects.gemini.errors import read_credential
 from mockserver.dialects.gemini.files import make_file_operations
+from mockserver.dialects.gemini.interactions import make_interaction_operations
 from mockserver.dialects.gemini.live import make_token_operation, make_turn_operations
 from mockserver.dialects.gemini.media import ask_for_media, find_operation
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, make_model_operations
@@ -65,15 +66,12 @@ DIALECT = Dialect(
         *make_file_operations(),
         *make_turn_operations(render_turn, _GENERATE),
         make_token_operation(),
+        *make_interaction_operations(),
         *GeminiBatches(_GENERATE, _EMBEDDINGS[0], fail).make_operations(_MODEL),
     ),
     read_credential=read_credential,
     fail=fail,
     models=tuple(MODELS),
     own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "status"}),
-    missing={f"/*/{name}": "{json: {}}" for name in ("corpora", "fileSearchStores", "operations", "tunedModels")}
-    | {
-        "/*/interactions": "{json: {id: v1_1, status: completed, "
-        "steps: [{type: model_output, content: [{type: text, text: Hello!}]}]}}"
-    },
+    missing={f"/*/{name}": "{json: {}}" for name in ("corpora", "fileSearchStores", "operations", "tunedModels")},
 )

@@ -8,6 +8,7 @@
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,24 +110,35 @@ def write_picture(picture: Picture | bytes, media_type: str) -> Blob:
 
 def render_media(call: Call, outcome: Images | Spoken, *, events: bool) -> Reply:
     """Return pictures as candidates, or speech as one; `events`: a stream has server-sent events."""
-    if isinstance(outcome, Images):
-        config: Body = (call.raw.get("generationConfig") or {}).get("imageConfig") or {}
-        stated: Body = config.get("imageOutputOptions") or {}
-        media_type = stated.get("mimeType") or config.get("outputMimeType") or "image/png"
-        blobs = [write_picture(image, media_type) for image in outcome.images]
-        answer = MediaAnswer(call, outcome.prompt_tokens, {"IMAGE": IMAGE_TOKENS * len(blobs)})
-    elif isinstance(outcome.speech, bytes):
-        blobs = [Blob(recognize(outcome.speech) or SAMPLES, outcome.speech)]
-        answer = MediaAnswer(call, outcome.prompt_tokens, {"AUDIO": 1})
-    else:
-        blobs = [Blob(SAMPLES, outcome.speech.samples)]
-        spoken = max(ceil(outcome.speech.seconds * TOKENS_A_SECOND), 1)
-        answer = MediaAnswer(call, outcome.prompt_tokens, {"AUDIO": spoken})
+    made = make_media(call, outcome)
+    answer = MediaAnswer(call, outcome.prompt_tokens, made.tokens)
+    blobs = made.blobs
     if not call.stream:
         return make_pretty_reply(call.http, answer.make_body(blobs), outcome.headers)
     return make_stream_reply(
         stream_responses(answer.list_responses(blobs), events=events), outcome.headers, events=events
     )
+
+
+class MadeMedia(NamedTuple):
+    """Pictures, or speech, and the tokens of what was made, by modality."""
+
+    blobs: Sequence[Blob]
+    tokens: Mapping[str, int]
+
+
+def make_media(call: Call, outcome: Images | Spoken) -> MadeMedia:
+    """Return the pictures, or the speech, that a call gets."""
+    if isinstance(outcome, Images):
+        config: Body = (call.raw.get("generationConfig") or {}).get("imageConfig") or {}
+        stated: Body = config.get("imageOutputOptions") or {}
+        media_type = stated.get("mimeType") or config.get("outputMimeType") or "image/png"
+        blobs = [write_picture(image, media_type) for image in outcome.images]
+        return MadeMedia(blobs, {"IMAGE": IMAGE_TOKENS * len(blobs)})
+    if isinstance(outcome.speech, bytes):
+        return MadeMedia([Blob(recognize(outcome.speech) or SAMPLES, outcome.speech)], {"AUDIO": 1})
+    spoken = max(ceil(outcome.speech.seconds * TOKENS_A_SECOND), 1)
+    return MadeMedia([Blob(SAMPLES, outcome.speech.samples)], {"AUDIO": spoken})
 
 
 class MediaAnswer(Struct, frozen=True):

@@ -71,6 +71,9 @@ def bodies(operation: str) -> Iterator[Json]:
         asked = {"request": request("tool-call"), "metadata": {"key": "first"}}
         yield {"batch": {"displayName": "a", "inputConfig": {"requests": {"requests": [asked]}}}}
         yield {"batch": {"displayName": "a", "priority": "1", "inputConfig": {"fileName": "files/a"}}}
+    if operation == "create_auth_token":
+        setup = {"model": "models/x", "generationConfig": {"temperature": 1}}
+        yield {"uses": 1, "expireTime": "2026-01-01T00:00:00Z", "bidiGenerateContentSetup": setup}
     if operation == "create_file":
         yield {"file": {"displayName": "a", "mimeType": "text/plain", "sizeBytes": "5"}}
 

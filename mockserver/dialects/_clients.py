@@ -94,7 +94,8 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         variables={"DEEPSEEK_API_BASE": "{address}/deepseek", "DEEPSEEK_API_KEY": "{key}"},
     ),
     "fireworks": ClientConfig(
-        mounts=("/fireworks/inference/v1", "/fireworks/v1"),
+        # Some clients add `/v1` to the address that others want with it.
+        mounts=("/fireworks/inference/v1", "/fireworks/v1", "/fireworks/inference/v1/v1"),
         variables={
             "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
             "FIREWORKS_API_KEY": "{key}",

@@ -6,6 +6,7 @@ from typing import Any
 import fireworks
 import openai
 import pytest
+from anthropic import Anthropic
 from fireworks import Fireworks
 from fireworks.types.shared import LogProbs, NewLogProbs
 from openai import OpenAI
@@ -190,3 +191,18 @@ def test_embeddings_take_the_fields_of_their_model(place: Served) -> None:
     with OpenAI(base_url=f"{place.address}/fireworks/inference/v1", api_key="fw_1") as client:
         found = client.embeddings.create(model="nomic", input=["a", "b"], extra_body={"normalize": True})
     assert [len(each.embedding) for each in found.data] == [1536, 1536]
+
+
+def test_messages_are_answered_as_anthropics(place: Served, client: Fireworks) -> None:
+    asked: Any = {"model": MODEL, "max_tokens": 50, "messages": [{"role": "user", "content": "hello"}]}
+    made = client.messages.create(**asked)
+    assert made.to_dict()["content"] == [{"type": "text", "text": " Hello there, friend."}]
+    address = f"{place.address}/fireworks/inference"
+    with Anthropic(base_url=address, api_key="fw_1") as other, other.messages.stream(**asked) as stream:
+        assert stream.get_final_text() == " Hello there, friend."
+
+
+def test_clients_that_add_the_version_find_chats_below_an_address_that_has_it(place: Served) -> None:
+    with Fireworks(base_url=f"{place.address}/fireworks/inference/v1", api_key="fw_1") as client:
+        made = client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "hello"}])
+    assert made.choices[0].message.content == " Hello there, friend."

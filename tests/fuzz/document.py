@@ -173,6 +173,8 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
         return BODIES.get(dialect, {}).get(operation.name)
     if dialect in WITH_OWN_TESTS or "/interactions" in operation.path:
         return None
+    if dialect == "fireworks" and operation.path == "/messages":  # Anthropic's, in Anthropic's place
+        return None
     own = BODIES.get(dialect, {})
     if (verb := _verb(operation)) in own:
         return own[verb]

@@ -20,6 +20,7 @@ from mockserver.dialects._errors import (
     make_plain_errors,
     write_retry_lines,
 )
+from mockserver.dialects._messages import make_messages_operation
 from mockserver.dialects._openai_api.audio import AudioApi, hide_usage
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply, parse_embeddings
 from mockserver.dialects._parse import read_bearer
@@ -196,6 +197,7 @@ DIALECT = Dialect(
     operations=(
         Operation("completions", "POST", "/completions", parse=parse_completion, render=_render_completion),
         Operation("chat", "POST", "/chat/completions", parse=parse_chat, render=_render_chat, shows_reasoning=True),
+        make_messages_operation(NAME, "/messages"),
         Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
         *AudioApi(NAME, write_request_id, show=hide_usage).make_hearing_operations(),
         *make_model_operations(NAME, write_request_id),
@@ -210,5 +212,5 @@ DIALECT = Dialect(
         "accounts/fireworks/models/qwen3-8b",
     ),
     own_features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
-    missing=dict.fromkeys(("/messages", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"),
+    missing=dict.fromkeys(("/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"),
 )

@@ -3,12 +3,12 @@
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.frames import Frame
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation, discover
+from mockserver.dialects import Operation
+from mockserver.dialects._messages import make_messages_operation
 from mockserver.dialects._openai_api.api import OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
 from mockserver.dialects._reply import make_model_operations
@@ -49,21 +49,8 @@ def make_compatible_operations() -> tuple[Operation, ...]:
     )
     return (
         *(replace(operation, path=f"/v1{operation.path}") for operation in asked),
-        Operation(
-            "chat",
-            "POST",
-            "/v1/messages",
-            parse=_parse_messages,
-            render=_render_messages,
-            error=_write_event,
-            body=_ask,
-        ),
+        make_messages_operation(NAME, "/v1/messages"),
     )
-
-
-def _find_messages() -> Operation:
-    """Return Anthropic's own operation, which is imported when it is first asked for."""
-    return next(each for each in discover()["anthropic"].operations if each.path == "/v1/messages")
 
 
 def _name_ids(operation: Operation) -> Operation:
@@ -87,22 +74,6 @@ def _name_ids(operation: Operation) -> Operation:
         return operation.render(call, outcome)
 
     return replace(operation, parse=parse, render=render)
-
-
-def _parse_messages(http: HttpRequest, validation: Validation) -> Call:
-    return replace(_find_messages().parse(http, validation), dialect=NAME)
-
-
-def _render_messages(call: Call, outcome: Answer) -> Reply:
-    return _find_messages().render(call, outcome)
-
-
-def _write_event(failed: Reply, last: bytes) -> Frame:
-    return _find_messages().error(failed, last)
-
-
-def _ask(text: str) -> dict[str, Json]:
-    return {"max_tokens": 1024, "messages": [{"role": "user", "content": text}]}
 
 
 def _describe_model(name: str, created: int) -> dict[str, Json]:

@@ -24,6 +24,7 @@ from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
 from mockserver.dialects.mistral.request import NAME, parse_agent_chat, parse_chat, parse_fim
+from mockserver.dialects.mistral.speech import make_speech_operation
 from mockserver.dialects.mistral.transcriptions import make_transcription_operation
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
@@ -150,6 +151,7 @@ DIALECT = Dialect(
         *make_judging_operations(),
         Operation("ocr", "POST", "/ocr", parse=parse_ocr, render=render_ocr),
         make_transcription_operation(),
+        make_speech_operation(),
         Operation("models", "GET", "/models", parse=partial(parse_models, NAME), render=_render_models),
         Operation("model", "GET", "/models/{model:path}", parse=partial(parse_models, NAME), render=_render_models),
     ),
@@ -159,6 +161,6 @@ DIALECT = Dialect(
     models=_MODELS,
     own_features=frozenset({"finish_error"}),
     missing=dict.fromkeys(
-        ("/audio/speech", "/audio/voices", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"
+        ("/audio/voices", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"
     ),
 )

@@ -1,12 +1,14 @@
 """What Mistral does besides chats: OCR, moderations and classifications, of texts and of chats."""
 
 import json
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from mockserver.media.sound_files import Speech, write_wav
+from mockserver.media.sound_files import Speech, find_wave, write_wav
+from mockserver.media.tone import read_tone
 from tests.kit.local import Answered, local
 
 Json = Any
@@ -198,3 +200,16 @@ def test_a_recording_that_is_named_is_not_looked_at() -> None:
     headers = {"content-type": "application/x-www-form-urlencoded"}
     body = b"model=voxtral-mini-latest&file_url=https%3A%2F%2Fa.example%2Fa.mp3"
     assert SERVER.ask("/mistral/v1/audio/transcriptions", body, headers=headers).json["text"] == found != ""
+
+
+def test_speech_is_json_and_is_heard_again() -> None:
+    asked = {"input": "The train leaves at noon.", "voice_id": "jane", "response_format": "wav"}
+    spoken = SERVER.ask("/mistral/v1/audio/speech", asked)
+    wave = find_wave(b64decode(spoken.json["audio_data"]))
+    assert wave is not None
+    assert read_tone(wave.samples) == "The train leaves at noon."
+    *pieces, done = SERVER.ask("/mistral/v1/audio/speech", {**asked, "stream": True}).frames
+    assert "".join([piece["audio_data"] for piece in pieces]) == spoken.json["audio_data"]
+    assert len(pieces) > 1
+    assert (done["type"], done["usage"]["completion_tokens"]) == ("speech.audio.done", 17)
+    assert SERVER.ask("/mistral/v1/audio/speech", {**asked, "response_format": "midi"}).status == 422

@@ -447,8 +447,8 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
 }
 _DIGIT = compile_lazily(r"\d")  # a sum needs one
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
-_SUM = compile_lazily(
-    rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
+_SUM = compile_lazily(  # the 5 of GPT-5 is not of one
+    rf"(?<![\w.])(?<!\w-)[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
 )
 _SUPERFLUOUS = compile_lazily(r",|(?<![\d.,])0+(?=\d)")

@@ -323,6 +323,7 @@ PHRASINGS["many others"] += [
     ),
     ("Round 3.14159 to 2 decimals. Number only.", matches(r"\d+(\.\d+)?")),
     ("What is 15% of 80? Just the number.", matches("12")),
+    ("What is new in GPT-5 / 2026?", matches("(?s)[^=]+")),
     ("Pick a random number from 1 to 6. Only digits.", matches("[1-6]")),
     ("Write TypeScript code only: a function sum(a, b)", matches(r"(?s)(```\w+\n)?.*function sum.*")),
     ("Cheers!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),

@@ -18,7 +18,6 @@ from mockserver.cli.cassette.describe import (
     MAX_FINDING,
     describe_episode,
     format_day,
-    format_size,
     shorten_line,
     summarize_episode,
 )
@@ -38,7 +37,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.seed import wall
-from mockserver.core.text import align_columns, count_noun, escape_line
+from mockserver.core.text import align_columns, count_noun, escape_line, format_size
 from mockserver.dialects import discover
 from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect

@@ -96,7 +96,7 @@ def _choose_encoding(stream: TextIOWrapper) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command. A mistake of the user is one line on stderr and exit code 2."""
+    """Run a command. A mistake of the user is a line on stderr, or two with how it is called, and exit code 2."""
     if arguments is None:  # run as a program: what it imports stays, so the collector never looks at it
         gc.disable()
         atexit.register(gc.freeze)
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.UsageError as error:
-        _fail(error.format_message() + _point_to_rules(error))
+        _fail(error.format_message() + _advise(error), _show_usage(error))
     except click.ClickException as error:
         _fail(error.format_message())
     except MockserverError as error:
@@ -126,16 +126,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _point_to_rules(error: click.UsageError) -> str:
-    """Say where a command takes rules files, if they were given in the way of other commands."""
-    rules = next((each for each in error.ctx.command.params if each.name == "rules"), None) if error.ctx else None
+def _advise(error: click.UsageError) -> str:
+    """Say what to do with words that belong elsewhere: rules files, the rest of a text, the number of an episode."""
+    if error.ctx is None:
+        return ""
+    command = error.ctx.command
+    rules = next((each for each in command.params if each.name == "rules"), None)
     if isinstance(rules, click.Argument) and getattr(error, "option_name", "") in ("-r", "--rules"):
         return " Name rules files without it, as arguments."
+    if "unexpected extra" not in error.message:
+        return ""
     if isinstance(rules, click.Option) and ".yaml" in error.message:
         return ". Rules files follow -r."
-    return ""
+    taken = [each.make_metavar(error.ctx) for each in command.params if isinstance(each, click.Argument)]
+    return _SURPLUS.get(" ".join(taken), "")
 
 
-def _fail(message: str) -> None:
+# What to do with several words, by the arguments that a command takes.
+_SURPLUS = {
+    "TEXT": ". Put a text of several words in quotes.",
+    "NAME[#N]": ". The number of an episode follows the name: weather#3.",
+}
+
+
+def _show_usage(error: click.UsageError) -> str:
+    """Return how a command is called, with the options that it needs; empty where the message says what to write."""
+    is_wrong_value = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+    if error.ctx is None or is_wrong_value:
+        return ""
+    call = error.ctx.command_path
+    for each in error.ctx.command.params:
+        if isinstance(each, click.Option) and each.required:
+            call += f" {each.opts[0]} {each.make_metavar(error.ctx)}"
+    pieces = " ".join(error.ctx.command.collect_usage_pieces(error.ctx))
+    return f"Usage: {call} {pieces}  ({error.ctx.command_path} --help explains it)"
+
+
+def _fail(message: str, usage: str = "") -> None:
     click.echo("mockserver: " + " ".join(map(str.strip, message.splitlines())), err=True)
+    if usage:
+        click.echo(usage, err=True)
     sys.exit(2)

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -10,10 +12,11 @@ from pydantic_core import from_json, to_json
 
 from mockserver.cli.options import add_setting_flags, find_sources, read_text, rules_argument, rules_option
 from mockserver.config.settings import Settings
+from mockserver.core.action import Write
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
-from mockserver.core.frames import write_event
-from mockserver.core.http import Reply
+from mockserver.core.event_stream import PRELUDE, describe_message, is_prelude, read_message, split_messages
+from mockserver.core.http import Reply, is_stream_type
 from mockserver.core.json import Json
 from mockserver.core.plan import (
     Answer,
@@ -29,6 +32,8 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
 )
+from mockserver.core.text import format_size
+from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import discover_all
 from mockserver.engine.planning import plan_call
 from mockserver.server.compose import start
@@ -70,6 +75,7 @@ def ask_command(
         models = discover_all()[dialect].models
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
     target = find_target(make_usual_request(dialect, operation, model=model, text=text, stream=stream), live.routes)
+    remark = ""
     if as_json or stream:
         from mockserver.server.respond import Responder  # slow: Starlette
 
@@ -78,6 +84,8 @@ def ask_command(
         plan = response.plan
         output = _write_reply(response.reply) if response.forwarded is None else _FORWARDED
         status = response.reply.status
+        if stream and 200 <= status < 300 and not is_stream_type(_find_media_type(response.reply)):
+            remark = "; not as a stream"
     else:
         call = target.parse_call(live.settings)
         plan = asyncio.run(plan_call(live.engine, call))
@@ -87,10 +95,12 @@ def ask_command(
             output = f"{said} {reply.status}: {reply.body.decode()}"
             status = reply.status
         else:
-            output = "\n".join(_write_outcome(plan.outcome, call))
+            output = _write_outcome(plan.outcome, call)
             status = getattr(plan.outcome, "status", 200)
-    click.echo(output)
-    click.echo(f"({plan.source}{describe_faults(plan.faults)})", err=True)
+    if isinstance(output, bytes) and sys.stdout.isatty():
+        output = f"({format_size(len(output))} that are no text; to keep them, append > FILE to the command)"
+    click.echo(output, nl=isinstance(output, str))
+    click.echo(f"({plan.source}{remark}{describe_faults(plan.faults)})", err=True)
     return int(status >= 400)
 
 
@@ -103,30 +113,57 @@ def _decode_argument(argument: str) -> str:
     return argument
 
 
-def _write_reply(reply: Reply) -> str:
-    body = reply.body if reply.frames is None else b"".join(map(write_event, reply.frames))
-    if reply.frames is None and any("json" in value for name, value in reply.headers if name == "content-type"):
-        body = to_json(from_json(body), indent=2)
-    return body.decode("utf-8", "backslashreplace").rstrip("\n")
+def _write_reply(reply: Reply) -> str | bytes:
+    """Return what a reply sends, as people read it: JSON indented, and each message of a binary stream on a line.
+
+    What is no text stays bytes, for a file or another program.
+    """
+    body = b"".join([action.data for action in make_script(reply, AT_ONCE) if isinstance(action, Write)])
+    media = _find_media_type(reply)
+    if is_prelude(body[:PRELUDE]):
+        return "\n".join(map(_write_message, split_messages(body)))
+    if "json" in media and not is_stream_type(media):
+        with suppress(ValueError):  # a rule may state any bytes
+            body = to_json(from_json(body), indent=2)
+    try:
+        return body if b"\0" in body else body.decode().rstrip("\r\n")
+    except UnicodeDecodeError:
+        return body
 
 
-def _write_outcome(outcome: Outcome, call: Call) -> Iterator[str]:
+def _find_media_type(reply: Reply) -> str:
+    return next((value for name, value in reply.headers if name == "content-type"), "")
+
+
+def _write_message(data: bytes) -> str:
+    message = read_message(data)
+    if message is None:
+        return f"({format_size(len(data))} that are no message)"
+    return f"{message.name} {describe_message(message)}"
+
+
+def _write_outcome(outcome: Outcome, call: Call) -> str | bytes:
     match outcome:
         case Raw():
-            yield _write_reply(Reply(outcome.status, outcome.headers, body=outcome.body, frames=outcome.frames))
+            return _write_reply(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
         case Recorded():
-            yield _write_reply(Reply(outcome.status, outcome.headers, outcome.bytes))
+            return _write_reply(outcome.reply)
         case Forward():
-            yield _FORWARDED
+            return _FORWARDED
         case Answer():
-            choice = outcome.choices[0]
-            yield from map(_write_part, choice.parts)
-            if choice.finish not in _PLAIN_FINISHES:
-                yield f"(finish: {choice.finish})"
-            if outcome.broken is not None and call.operation == "responses":
-                yield f"(breaks off) {outcome.broken.code}: {outcome.broken.message}"
-        case Artifact():
-            yield outcome.show()
+            return "\n".join(_write_answer(outcome, call))
+        case _:
+            assert isinstance(outcome, Artifact), "no other outcome is made for what can be asked"
+            return outcome.show()
+
+
+def _write_answer(answer: Answer, call: Call) -> Iterator[str]:
+    choice = answer.choices[0]
+    yield from map(_write_part, choice.parts)
+    if choice.finish not in _PLAIN_FINISHES:
+        yield f"(finish: {choice.finish})"
+    if answer.broken is not None and call.operation == "responses":
+        yield f"(breaks off) {answer.broken.code}: {answer.broken.message}"
 
 
 _FORWARDED = "(`mockserver serve` would forward this request to the provider)"

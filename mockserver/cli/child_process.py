@@ -11,7 +11,7 @@ from types import FrameType
 
 import click
 
-from mockserver.server.programs import find_command, read_exit_code
+from mockserver.server.programs import explain_start, find_command, read_exit_code
 
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
@@ -27,13 +27,11 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
         try:
             process = subprocess.Popen(find_command(program), env=environ)  # noqa: S603  # the user's command
         except OSError as error:
-            missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-            why = "program not found" if missing else error.strerror or str(error)
             hint = "; rules files follow -r" if program[0].endswith((".yaml", ".yml")) else ""
-            click.echo(f"mockserver: cannot run {program[0]}: {why}{hint}", err=True)
-            sys.exit(NOT_FOUND if missing else NOT_EXECUTABLE)
+            click.echo(f"mockserver: {explain_start(program[0], error)}{hint}", err=True)
+            sys.exit(NOT_FOUND if error.errno in (errno.ENOENT, errno.ENOTDIR) else NOT_EXECUTABLE)
         except ValueError as error:  # a NUL
-            click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
+            click.echo(f"mockserver: {explain_start(program[0], error)}", err=True)
             sys.exit(NOT_FOUND)
         start(process)
         return read_exit_code(process.wait())

@@ -19,7 +19,7 @@ from mockserver.core.mcp_messages import Message, find_response, is_response, re
 from mockserver.core.mcp_server import LEGACY, META, MODERN
 from mockserver.core.server_sent_events import split_events
 from mockserver.core.text import count_noun
-from mockserver.server.programs import find_command
+from mockserver.server.programs import explain_start, find_command
 
 TIMEOUT = 60.0  # seconds for an answer
 MAX_LINE = 1 << 26  # bytes of a message
@@ -71,7 +71,7 @@ async def _ask_command(name: str, program: Sequence[str]) -> Sequence[RecordedMc
     try:
         server = await asyncio.create_subprocess_exec(*find_command(program), stdin=PIPE, stdout=PIPE, limit=MAX_LINE)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
+        raise ConfigError(explain_start(program[0], error)) from None
     try:
         return await _ask_all(name, StdioConnection(server).exchange)
     finally:

@@ -22,7 +22,7 @@ from mockserver.core.mcp_messages import Message, find_response, is_response, re
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import count_noun
 from mockserver.dialects._mcp import DIALECT
-from mockserver.server.programs import find_command, read_exit_code
+from mockserver.server.programs import explain_start, find_command, read_exit_code
 from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.recorded_calls import parse_sent
@@ -151,7 +151,7 @@ class StdioRecorder:
                 *find_command(program), stdin=PIPE, stdout=PIPE, limit=MAX_LINE
             )
         except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
+            raise ConfigError(explain_start(program[0], error)) from None
         for number in (signal.SIGTERM, signal.SIGINT):
             with suppress(NotImplementedError):  # on Windows
                 asyncio.get_running_loop().add_signal_handler(number, _end, server)

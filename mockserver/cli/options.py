@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from mockserver.config.errors import ConfigError
+from mockserver.config.errors import ConfigError, explain_file_error
 from mockserver.config.settings import Settings
 from mockserver.config.source import read_to_end
 from mockserver.core.json import Json
@@ -123,6 +123,8 @@ def read_text(path: str) -> str:
     try:
         with click.open_file(path, "rb") as file:
             return read_to_end(file).decode("utf-8-sig")  # some editors of Windows begin with a mark
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text; save it as UTF-8"
-        raise ConfigError(f"{path}: cannot be read: {reason}") from error
+    except OSError as error:
+        missing = "name a file, or - for standard input"
+        raise ConfigError(explain_file_error(path, "read", error, missing=missing)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: cannot be read: it is not UTF-8 text; save it as UTF-8") from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.errors import ConfigError, MockserverError, explain_file_error
 
 if TYPE_CHECKING:
     from mockserver.config.settings import Settings
@@ -73,7 +73,7 @@ def init_command(path: Path) -> None:
     except FileExistsError as error:
         raise ConfigError(f"{path} already exists; choose another name: mockserver init other.yaml") from error
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+        raise ConfigError(explain_file_error(path, "written", error)) from error
     click.echo(f"wrote {path}; try it: mockserver serve {path}")
 
 

@@ -5,6 +5,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -29,11 +30,24 @@ _FOR = "Run a coding agent: point it here, switch off its telemetry, and answer 
 _MAX_CALLS = "How many calls an agent may make before it is stopped."
 
 
+class _Count(click.ParamType[int]):
+    """A whole number of at least 1; click's messages about one speak of ranges."""
+
+    name = "count"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            count = int(value)
+        except ValueError:
+            count = 0
+        return count if count >= 1 else self.fail(f"write a whole number of at least 1, not {value!r}", param, ctx)
+
+
 @click.command(name="run", cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
 @click.option("--for", "agents", multiple=True, metavar="|".join(AGENTS), help=_FOR)
-@click.option("--max-calls", type=click.IntRange(min=1), default=MAX_RUN_CALLS, show_default=True, help=_MAX_CALLS)
+@click.option("--max-calls", metavar="N", type=_Count(), default=MAX_RUN_CALLS, show_default=True, help=_MAX_CALLS)
 @click.option("--show-service", is_flag=True, help="Also report the calls that an agent made on its own.")
 @click.option("--let-it-run", is_flag=True, help="Let an agent act on generated answers.")
 @click.option(

@@ -15,6 +15,7 @@ import click
 
 from mockserver.cli.options import add_setting_flags, find_sources, rules_option
 from mockserver.config.errors import ConfigError
+from mockserver.config.source import did_you_mean
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
 
@@ -233,8 +234,9 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     live = start(find_sources(rules, {**flags, "record": "none"}))
     servers = {each: McpServer(each) for each in live.player.recorded_servers} | {**live.engine.servers}
     if name not in servers:
-        known = ", ".join(sorted(servers)) or "none; define one under mcp:, or name its cassette"
-        raise ConfigError(f'the rules files define no MCP server "{name}"; there are: {known}')
+        known = did_you_mean(name, servers) or f"; the rules files define {', '.join(sorted(servers))}"
+        hint = known if servers else ": define it under mcp: in a rules file, or choose its recording: --cassette NAME"
+        raise ConfigError(f'there is no MCP server "{name}"{hint}')
     # Whoever starts a command needs no key, and no login.
     live.engine = replace(live.engine, servers={name: replace(servers[name], login=None)})
     live.settings = live.settings.model_copy(update={"keys": None})

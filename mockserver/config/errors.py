@@ -1,5 +1,8 @@
 """Errors in what the user wrote: what is wrong, where, and what to do next."""
 
+import errno
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 
@@ -55,6 +58,23 @@ class ConfigError(MockserverError):
 def explain_extra(name: str) -> str:
     """Say how an extra of this distribution is installed."""
     return f'install the extra "{name}": pip install "mockserver-llm[{name}]", in a checkout ".[{name}]"'
+
+
+def explain_file_error(path: object, doing: str, error: OSError, *, missing: str = "check its path") -> str:
+    """Say that a file cannot be `read` or `written`, why, and what to do; `missing` is the latter if there is none."""
+    if error.errno == errno.ENOENT:
+        advice = missing if doing == "read" else "create its folder first"
+    else:
+        advice = _ADVICE.get(error.errno or 0, "")
+    return f"{path or repr(str(path))}: cannot be {doing}: {error.strerror or error}" + (advice and f"; {advice}")
+
+
+_ADVICE: Mapping[int, str] = {
+    errno.EISDIR: "name a file in this folder",
+    errno.ENOTDIR: "name a folder that is none of its files",
+    errno.EACCES: "change its permissions, or name another file",
+    errno.ENOSPC: "make room on the disk",
+}
 
 
 class RuleError(MockserverError):

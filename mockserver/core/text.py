@@ -17,6 +17,14 @@ def count_noun(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
+def format_size(size: int) -> str:
+    """Return a number of bytes as people read it: `5 B`, `5.3 kB`."""
+    for unit, bytes_each in (("MB", 1_000_000), ("kB", 1_000)):
+        if size >= bytes_each:
+            return f"{size / bytes_each:.1f} {unit}"
+    return f"{size} B"
+
+
 def show_value(value: object, longest: int = SHOWN) -> str:
     """Return a value as JSON on one line, cut after `longest` characters."""
     text = ""

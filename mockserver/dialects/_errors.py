@@ -143,8 +143,8 @@ def _list_hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
     end = "" if message.endswith(".") else "."
     if "rule" in details:
         yield f"{end} mockserver does not have this endpoint; a rule can answer it: {details['rule']}"
-    elif "nearest" in details:
-        yield f"{end} Did you mean {details['nearest']}?"
+    elif "hint" in details:
+        yield f"{end} {details['hint']}"
     if "report" in details:
         yield f"\n{details['report']}"
 

@@ -104,7 +104,7 @@ def _require_version(parse: Parse) -> Parse:
     def parse_versioned(http: HttpRequest, validation: Validation) -> Call:
         if not _VERSION.fullmatch(http.query.get("api-version", "")):
             meant = f"{http.method} {http.path}?api-version={_USUAL_VERSION}"
-            raise Failure("route_not_found", details={"nearest": meant})
+            raise Failure("route_not_found", details={"hint": f"Did you mean {meant}?"})
         return parse(http, validation)
 
     return parse_versioned

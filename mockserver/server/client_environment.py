@@ -110,9 +110,10 @@ def list_mcp_addresses(address: str, servers: Iterable[str]) -> dict[str, str]:
 
 
 def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = ()) -> Reply:
-    """Return what this server is, and where to point a client: a page for browsers, JSON for programs.
+    """Return what this server is, where to point a client, and where its calls are: a page for browsers, JSON for
+    programs.
 
-    Within a namespace (`GET /ns/NAME`), the addresses are those of the namespace. Names no rules.
+    Within a namespace (`GET /ns/NAME`), the addresses and calls are those of the namespace. Names no rules.
     """
     from html import escape  # these two are slow: all of HTML's entities, and Starlette's responses
 
@@ -120,8 +121,12 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
     from mockserver.server.namespaces import DEFAULT
 
     address = f"http://{http.find_header('host') or f'{settings.host}:{settings.port}'}"
+    seen = {"inspector": f"{CONTROL}/"} if settings.inspector else {}
+    seen["calls"] = f"{CONTROL}/api/calls"
+    root = address
     if http.namespace != DEFAULT:
         address += f"/ns/{http.namespace}"
+        seen["calls"] += f"?namespace={quote(http.namespace)}"
     tools = list_mcp_addresses(address, servers)
     if "text/html" in (http.find_header("accept") or ""):
         bases = {name: escape(make_base_url(address, name)) for name in list_client_configs()}
@@ -130,13 +135,14 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
         )
         rows += "".join(f"<tr><td>mcp {escape(name)}<td><code>{escape(url)}</code>" for name, url in tools.items())
         usual = escape(make_bare_url(address, settings.dialect))
-        control = f"{CONTROL}/api/calls"
+        links = [f'<a href="{escape(path)}">{escape(path)}</a> ({name})' for name, path in seen.items()]
         kind = "text/html; charset=utf-8"
-        body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, control=control).encode()
+        body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, seen=" and ".join(links)).encode()
     else:
         bases = {name: address + each.mounts[0] for name, each in list_client_configs().items()}
         usual = address + drop_dialect_segment(list_client_configs()[settings.dialect].mounts[0])
         found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
+        found |= {name: root + path for name, path in seen.items()}
         if tools:
             found["mcp_servers"] = tools
         kind = "application/json"
@@ -151,6 +157,6 @@ _PAGE = """<!doctype html>
 <p>This is a mock server for LLM APIs. It answers as the providers do, by rules, recordings or made-up text.
 <p>Point your client's base URL to <code>{usual}</code> ({dialect}), or to another provider's:
 <table><tr><th>dialect<th>base URL{rows}</table>
-<p>The calls it has received are at <a href="{control}">{control}</a>.
+<p>The calls it has received are shown at {seen}.
 </html>
 """

@@ -23,6 +23,7 @@ from mockserver.core.row import COMPLETE
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.handshakes import admits_socket
+from mockserver.server.landmarks import write_landmark
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, MAX_NAMESPACE_NAME, is_namespace, split_namespace
 from mockserver.server.nearest_path import find_nearest_path
@@ -105,10 +106,14 @@ class Directory:
             mistake = f"The name of a namespace is missing: /ns/NAME{rest}."
             return self._make_unknown(rest, DEFAULT, PathHints(mistake=mistake))
         namespace, inner = split_namespace(path)
-        nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
-            method, inner, endpoints=self._routes.endpoints, query=query.decode("latin-1")
-        )
-        return self._make_unknown(inner, namespace, PathHints(nearest))
+        endpoints = self._routes.endpoints
+        hint = write_landmark(inner, namespace, endpoints)
+        if hint is None:
+            nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
+                method, inner, endpoints=endpoints, query=query.decode("latin-1")
+            )
+            hint = f"Did you mean {nearest}?" if nearest else None
+        return self._make_unknown(inner, namespace, PathHints(hint))
 
     def find_socket(self, path: str, query: bytes, headers: RawHeaders) -> Destination | None:
         """Return what answers a handshake at a path, if its client may go on over a WebSocket."""

@@ -3,6 +3,7 @@
 The answer to a call beyond the limit tells a program that goes in circles to stop, and what repeats.
 """
 
+import errno
 import os
 import signal
 import subprocess
@@ -22,6 +23,18 @@ MAX_RUN_CALLS = 50  # of a program, unless more are allowed
 BUDGET = "budget"  # the source of the answer to a call beyond them
 _GRACE = 2.0  # seconds between the signals of _TERMINATION
 _TERMINATION = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if hasattr(signal, name))
+
+
+def explain_start(program: str, error: OSError | ValueError) -> str:
+    """Say that a program cannot be started, why, and what to do."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOENT, errno.ENOTDIR):
+        why = "program not found; install it, or name it with its path"
+    elif number == errno.EACCES:
+        why = "it is not a program that you may run; check its name, or chmod +x it"
+    else:
+        why = getattr(error, "strerror", None) or str(error)  # such as a NUL in its name
+    return f"cannot run {program!r}: {why}"
 
 
 class Completed(Struct, frozen=True):
@@ -50,7 +63,7 @@ def run_captured(
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
+        raise ConfigError(explain_start(program[0], error)) from None
     try:
         out, err = process.communicate(timeout=limit)
         code: int | None = read_exit_code(process.returncode)

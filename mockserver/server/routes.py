@@ -82,7 +82,7 @@ class Mount(Struct, frozen=True):
 
     def serves_below(self, start: str) -> bool:
         """Return whether the first two segments of an operation's path are these."""
-        return any(_cut(self.path + operation.path, 2) == start for operation in self.dialect.operations)
+        return any(cut_path(self.path + operation.path, 2) == start for operation in self.dialect.operations)
 
 
 class Routes:
@@ -126,12 +126,12 @@ class Routes:
         Of several at one mount, it is the one that has operations below the next segment too.
         """
         path = "/" + path.lstrip("/")
-        first = _cut(path, 1)
+        first = cut_path(path, 1)
         mounts = [Mount(mount, dialect) for dialect in self._every_dialect.values() for mount in dialect.mounts]
-        near = [mount for mount in mounts if _cut(mount.path, 1) == first]
+        near = [mount for mount in mounts if cut_path(mount.path, 1) == first]
 
         def rank(mount: Mount) -> tuple[int, bool]:
-            return len(mount.path) if mount.holds(path) else 0, mount.serves_below(_cut(path, 2))
+            return len(mount.path) if mount.holds(path) else 0, mount.serves_below(cut_path(path, 2))
 
         return max(near, key=rank).dialect if near else self.default
 
@@ -212,7 +212,7 @@ def drop_dialect_segment(mount: str) -> str:
     return f"/{rest}" if rest else ""
 
 
-def _cut(path: str, segments: int) -> str:
+def cut_path(path: str, segments: int) -> str:
     """Return the first `segments` segments of a path."""
     return "/".join(path.split("/", segments + 1)[: segments + 1])
 
@@ -243,7 +243,7 @@ PARAMETERS: Mapping[str | None, str] = {
     "path": ".*[^/]",
     "rest": ".*",
     "id": "[^/:]+",
-    "version": "v[0-9][a-z0-9]*",
+    "version": "v1(?:alpha|beta1?)?",
     "models": "(?:(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models|models|tunedModels|dynamic)",
 }
 _PARAMETER = re.compile(r"\\{(\w+)(?::(\w+))?\\}")

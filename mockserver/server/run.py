@@ -45,7 +45,8 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        why = _REASONS.get(error.errno or 0) or error.strerror or str(error)
+        unknown = isinstance(error, socket.gaierror)
+        why = _UNKNOWN_HOST if unknown else _REASONS.get(error.errno or 0) or error.strerror or str(error)
         raise ConfigError(f"cannot listen on {host}:{port}: {why}") from error
     except (TypeError, ValueError) as error:
         listener.close()
@@ -65,7 +66,9 @@ def allow_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+_UNKNOWN_HOST = "this is no address of this machine; write 127.0.0.1, or 0.0.0.0 to listen on all"
 _REASONS = {
+    errno.EADDRNOTAVAIL: _UNKNOWN_HOST,
     errno.EADDRINUSE: "another program uses this port; stop it, or choose another (0 picks a free one)",
     errno.EACCES: "this port needs more privileges; choose one above 1023",
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError, RuleError
+from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError, RuleError, explain_file_error
 from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.layers import assemble_valid
 from mockserver.config.settings import Settings
@@ -89,8 +89,8 @@ class Sources(Struct, frozen=True):
         try:
             return read(read_bytes(path), shown)
         except OSError as error:
-            hint = f"; mockserver init {shown} creates one" if isinstance(error, FileNotFoundError) else ""
-            raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}{hint}") from error
+            words = explain_file_error(shown, "read", error, missing=f"mockserver init {shown} creates one")
+            raise ConfigError(words) from error
 
 
 class Loaded(Struct, frozen=True):

@@ -8,14 +8,15 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
 from mockserver.server.access import is_control
 from mockserver.server.client_environment import render_home
+from mockserver.server.landmarks import SEE_HOME
 from mockserver.server.stubs import is_stubbed, suggest_rule
 from mockserver.server.visit import HOME, Response, Visit
 
 
 class PathHints(Struct, frozen=True):
-    """What the 404 at a path tells: the `nearest` known path, or a `mistake` in place of the usual message."""
+    """What the 404 at a path tells: a sentence as a `hint`, or a `mistake` in place of the usual message."""
 
-    nearest: str | None = None
+    hint: str | None = None
     mistake: str | None = None
 
 
@@ -43,7 +44,11 @@ def answer_unknown_path(visit: Visit, hints: PathHints, *, call: Call | None = N
     if request.path == "/" and request.method in ("GET", "HEAD"):
         visit.journal.forget(visit.row)  # a look at the server does not count as a call
         return Response(HOME, render_home(request, visit.settings, visit.engine.servers), call)
-    details = {"nearest": hints.nearest, "rule": suggest_rule(request, visit.dialect), "report": report}
+    hint = hints.hint or (None if report else _NOWHERE)
+    details = {"hint": hint, "rule": suggest_rule(request, visit.dialect), "report": report}
     known = {} if hints.mistake else {name: detail for name, detail in details.items() if detail}
     reply: Reply = visit.dialect.fail(request, Failure("route_not_found", hints.mistake, details=known), call)
     return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)
+
+
+_NOWHERE = f"A rule with this path can answer it. {SEE_HOME}"

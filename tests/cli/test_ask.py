@@ -1,11 +1,14 @@
 """`mockserver ask` and `mockserver explain`."""
 
 import json
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from mockserver.server.explain import find_usual_path
+from mockserver.dialects import discover_all
+from mockserver.server.explain import BODIES, find_usual_path
 from tests.kit.program import run
 
 RULES = """rules:
@@ -111,6 +114,62 @@ def test_a_stream_is_printed_as_sent(rules: Path) -> None:
     out = run("ask", "hello", "-r", rules, "--stream").out
     assert out.startswith('data: {"id":"chatcmpl-')
     assert out.endswith("data: [DONE]\n")
+
+
+@pytest.mark.parametrize("dialect", discover_all())
+def test_every_operation_of_every_dialect_is_shown_as_text_however_it_is_asked_for(dialect: str) -> None:
+    served = {operation.name for operation in discover_all()[dialect].operations}
+    for operation in served.intersection(BODIES):
+        for flags in ((), ("--json",), ("--stream",)):
+            ran = run("ask", "hi", "--dialect", dialect, "--operation", operation, *flags)
+            shown = (operation, flags, ran)
+            is_refused = "--stream" in flags and ran.err == "(invalid)\n"  # some providers know no stream of it
+            assert ran.code == int(is_refused), shown
+            is_sound = operation == "speech" and bool(flags)
+            assert all(map(str.isprintable, ran.out.splitlines())) is not is_sound, shown
+
+
+@pytest.mark.parametrize(
+    ("dialect", "first", "last"),
+    [
+        ("ollama", '{"model":"llama3.2:latest",', '"eval_duration":90000000}'),
+        ("bedrock", 'messageStart {"role":"assistant"}', '"totalTokens":16}}'),
+        ("anthropic", "event: message_start", 'data: {"type":"message_stop"}'),
+    ],
+)
+def test_each_kind_of_stream_is_printed_by_lines(dialect: str, first: str, last: str) -> None:
+    lines = run("ask", "hi", "--dialect", dialect, "--stream").out.splitlines()
+    assert lines[0].startswith(first)
+    assert "".join(lines).endswith(last)
+
+
+def test_an_answer_that_is_not_streamed_is_printed_whole_and_noted() -> None:
+    ran = run("ask", "hi", "--dialect", "cohere", "--operation", "embeddings", "--stream")
+    assert (ran.code, ran.err, next(iter(json.loads(ran.out)))) == (0, "(generated; not as a stream)\n", "id")
+
+
+def test_sounds_go_to_files_as_they_are_and_are_described_to_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = ("ask", "Hello", "--operation", "speech", "--json")
+    assert run(*ask).data.startswith(b"ID3")
+    monkeypatch.setattr("mockserver.cli.ask.sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    assert re.fullmatch(r"\([0-9.]+ kB that are no text; to keep them, append > FILE to the command\)\n", run(*ask).out)
+
+
+@pytest.mark.parametrize(
+    ("raw", "printed"),
+    [
+        ("{headers: {content-type: application/json}, body: '{no JSON'}", "{no JSON"),
+        ('{headers: {content-type: application/x-ndjson}, body: "{}\\n{}\\n"}', "{}\n{}"),
+        ("{headers: {content-type: text/event-stream}, frames: [a, b]}", "ab"),
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=str)
+def test_raw_bytes_are_printed_whatever_they_claim_to_be(
+    rules: Path, raw: str, printed: str, flags: tuple[str, ...]
+) -> None:
+    rules.write_text(f"rules: [{{then: {{raw: {raw}}}}}]")
+    ran = run("ask", "hello", "-r", rules, *flags)
+    assert (ran.code, ran.out) == (0, f"{printed}\n")
 
 
 MATCHING = """rules:

@@ -42,9 +42,10 @@ def test_what_cannot_be_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
         with pytest.raises(SystemExit, match=str(code)):
             run_child([program], ENVIRON)
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "mockserver: cannot run no-such-program: program not found"
-    assert said[1] == "mockserver: cannot run rules.yaml: program not found; rules files follow -r"
-    assert said[2] == f"mockserver: cannot run {file}: Permission denied"
+    not_found = "program not found; install it, or name it with its path"
+    assert said[0] == f"mockserver: cannot run 'no-such-program': {not_found}"
+    assert said[1] == f"mockserver: cannot run 'rules.yaml': {not_found}; rules files follow -r"
+    assert said[2].startswith(f"mockserver: cannot run '{file}': it is not a program that you may run;")
     assert len(said) == 6
 
 

@@ -55,9 +55,11 @@ def test_version() -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_2(arguments: list[str], message: str) -> None:
+def test_a_mistake_is_one_line_before_the_usage_and_exit_code_2(arguments: list[str], message: str) -> None:
     ran = run(*arguments)
-    assert (ran.code, ran.out, ran.err) == (2, "", message)
+    first, *usage = ran.err.splitlines(keepends=True)
+    assert (ran.code, ran.out, first) == (2, "", message)
+    assert [line.startswith("Usage: ") for line in usage] in ([], [True])
 
 
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

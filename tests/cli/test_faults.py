@@ -71,7 +71,10 @@ def test_what_is_expected_allowed_and_shown() -> None:
         (["-f", "cutt", "--", "true"], 'unknown fault "cutt"; did you mean "cut"?'),
         (["--times", "no", "--", "true"], "--times must be \"all\" or a whole number of at least 1, not 'no'"),
         (["--limit", "soon", "--", "true"], '"soon" is not a duration; write 300ms, 2s, 1m or a number of seconds'),
-        (["--", "no-such-program"], "cannot run 'no-such-program': No such file or directory"),
+        (
+            ["--", "no-such-program"],
+            "cannot run 'no-such-program': program not found; install it, or name it with its path",
+        ),
         (["--", "false"], "without faults, the program ended with exit code 1"),
         (["--limit", "100ms", "--", "sleep", "60"], "without faults, the program was still running after 0.1 s"),
         (["--", "true"], "the program made no API calls, so no fault could be injected; does it read OPENAI_BASE_URL?"),

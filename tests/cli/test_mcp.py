@@ -114,7 +114,7 @@ def test_a_command_that_cannot_be_started_is_named(tmp_path: Path) -> None:
         done = run(tmp_path, "mcp", command, "notes", "--", "no-such-program")
         assert (done.returncode, done.stderr) == (
             2,
-            "mockserver: cannot run 'no-such-program': No such file or directory\n",
+            "mockserver: cannot run 'no-such-program': program not found; install it, or name it with its path\n",
         )
 
 

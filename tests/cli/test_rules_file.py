@@ -142,8 +142,7 @@ def test_init_overwrites_nothing_and_creates_no_folder(rules: Path) -> None:
     assert ran.err == f"mockserver: {rules} already exists; choose another name: mockserver init other.yaml\n"
     assert (ran.code, rules.read_text()) == (2, "mine")
     ran = run("init", rules.parent / "no" / "rules.yaml")
-    message = f"mockserver: {rules.parent}/no/rules.yaml: cannot be written: No such file or directory\n"
-    assert (ran.code, ran.err) == (2, message)
+    assert (ran.code, ran.err.startswith(f"mockserver: {rules.parent}/no/rules.yaml: cannot be written: ")) == (2, True)
 
 
 def test_the_schema_accepts_shipped_files_and_rejects_mistakes(root: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_fault_that_breaks_a_connection_ends_the_process(rules: Path) -> None:
 
 def test_an_unknown_server(rules: Path) -> None:
     done = run(rules, name="mail")
-    assert done.stderr == 'mockserver: the rules files define no MCP server "mail"; there are: files\n'
+    assert done.stderr == 'mockserver: there is no MCP server "mail"; the rules files define files\n'
     assert done.returncode == 2
 
 

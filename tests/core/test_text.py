@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.text import MAX_LOG_LINE, count_noun, escape_line, escape_lines, show_value
+from mockserver.core.text import MAX_LOG_LINE, count_noun, escape_line, escape_lines, format_size, show_value
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,7 @@ def test_a_value_of_any_depth_is_shown() -> None:
     assert show_value(deep) == "[" * 81 + "…"
 
 
-def test_a_length_of_ones_own_and_a_count() -> None:
+def test_a_length_of_ones_own_a_count_and_a_size() -> None:
     assert (show_value("x" * 9, 8), show_value([1, 2, 3, 4], 8)) == ('"xxxxxxx…"', "[1, 2, 3,…")
     assert (count_noun(1, "call"), count_noun(2, "rule"), count_noun(0, "rule")) == ("1 call", "2 rules", "0 rules")
+    assert (format_size(5), format_size(5_300), format_size(5_300_000)) == ("5 B", "5.3 kB", "5.3 MB")

@@ -8,6 +8,7 @@ import click
 
 from mockserver.cli import COMMANDS, commands
 from mockserver.config.settings import Settings
+from mockserver.core.http import CONTROL
 from mockserver.pytest_plugin import pytest_addoption
 from mockserver.pytest_plugin.configuration import MARK_KEYS
 from mockserver.reports.calls import ReceivedCall
@@ -30,7 +31,8 @@ def _list_routes() -> str:
 
 
 def _describe_route(route: openapi.Route) -> Sequence[str]:
-    request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
+    path = route.path.removeprefix("/api/") if route.path.startswith("/api/") else CONTROL + route.path
+    request = f"`{route.method} {path}`{' *' if route.takes_all else ''}"
     taken = [f"`?{name}`: {words}" for name, words in openapi.describe_query(route).items() if name != "namespace"]
     if route.view is calls.list_calls:
         taken = ["[filters](#see-the-retries)"]

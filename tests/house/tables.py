@@ -524,7 +524,7 @@ def _list_limit_headers() -> str:
         more = [each for each in refused.headers if "retry" in each and each not in answered.headers]
         alike.setdefault((_join_names(left), _join_names(more)), []).append(name)
     rows = [(_join_names(dialects), *headers) for headers, dialects in alike.items()]
-    return write_table(("dialect", "on every answer", "also on a refusal"), rows)
+    return write_table(("dialect", "on a success and on a refusal", "on a refusal only"), rows)
 
 
 def _join_names(names: Iterable[str]) -> str:

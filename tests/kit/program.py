@@ -12,13 +12,16 @@ class Ran:
     code: int
     out: str
     err: str
+    data: bytes = b""  # what `out` was decoded from
 
 
 def run(*arguments: object) -> Ran:
-    out, err = io.StringIO(), io.StringIO()
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
+    err = io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         try:
             main([str(argument) for argument in arguments])
         except SystemExit as ended:
-            return Ran(int(ended.code or 0), out.getvalue(), err.getvalue())
+            data = out.buffer.getvalue()
+            return Ran(int(ended.code or 0), data.decode("utf-8", "backslashreplace"), err.getvalue(), data)
     raise AssertionError("main returns only by SystemExit")

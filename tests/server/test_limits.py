@@ -12,9 +12,13 @@ from mockserver.core.rates import Limits, Rate
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.kinds.embeddings import Embeddings
+from mockserver.server.app import Site
+from mockserver.server.explain import make_usual_request
 from mockserver.server.limits import Buckets, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryLimitStore
+from tests.kit.asgi import App
+from tests.kit.local import local
 from tests.state.test_buckets import Hand
 
 RPM, TPM = Rate("requests", "minute", 3), Rate("tokens", "minute", 100)
@@ -212,3 +216,18 @@ async def test_limits_may_be_lifted_while_some_wait() -> None:
     limiter.limits = Limits()
     working.release()
     await asyncio.gather(*waiting)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "header"), [("anthropic", "-requests-limit"), ("openai", "x-ratelimit-limit-requ")]
+)
+def test_successes_and_refusals_tell_what_is_left_and_errors_of_rules_and_mistakes_do_not(
+    dialect: str, header: str
+) -> None:
+    rules = "rules: [{when: {last_user: bad}, then: {error: 500}}]"
+    server = App(Site(local(rules, limits={"requests_per_minute": 2}).live))
+    asked = {text: make_usual_request(dialect, "chat", "m", text) for text in ("good", "bad")}
+    answers = [server.ask(asked[text].path, asked[text].body) for text in ("good", "bad", "good")]
+    answers.append(server.ask(asked["good"].path, {}))
+    told = [(got.status, any(header in name for name in got.headers)) for got in answers]
+    assert told == [(200, True), (500, False), (429, True), (400, False)]

@@ -295,6 +295,7 @@ def test_every_bare_path_of_the_default_dialect_is_found(dialect: str) -> None:
         ("POST", "/gemini/v1/openai/chat/completions", "POST /v1/chat/completions", "gemini"),
         ("POST", "/openai/v1/messages", "POST /anthropic/v1/messages", "openai"),
         ("POST", "/v1/v1beta/models/m:generateContent", "POST /gemini/v1beta/models/{model}:generateContent", "openai"),
+        ("POST", "/gemini/v7/models/m:generateContent", "POST /gemini/v1beta/models/{model}:generateContent", "gemini"),
         ("POST", "/skytells/v1/files", "GET /skytells/v1/models", "skytells"),
         ("POST", "/v1/modles", "GET /v1/models", "openai"),
         ("POST", "/v1/chat/", "POST /v1/chat/completions", "openai"),

@@ -257,6 +257,10 @@ def test_the_root_says_where_to_point_a_client(rules: str) -> None:
     assert told["base_urls"]["fireworks"] == "http://127.0.0.1:8000/fireworks/inference/v1"
     told = server.ask("/ns/a", method="GET", headers={"host": "127.0.0.1:8000"}).json
     assert told["base_url"] == "http://127.0.0.1:8000/ns/a/v1"
+    assert told["calls"] == "http://127.0.0.1:8000/__mockserver__/api/calls?namespace=a"
+    assert told["inspector"] == "http://127.0.0.1:8000/__mockserver__/"
+    assert '<a href="/__mockserver__/">/__mockserver__/</a> (inspector)' in text
+    assert "inspector" not in app(rules, inspector=False).ask("/", method="GET", headers=HTML).body.decode()
     assert server.ask("/", method="HEAD", headers=HTML).status == 200
     assert server.ask("/", {}).status == 404
     ruled = app(stub("{path: /}", "{raw: {body: mine}}")).ask("/", method="GET", headers=HTML)

@@ -11,7 +11,7 @@ from mockserver.core.episode import Episode, join_header
 from mockserver.core.http import Headers, read_media_type
 from mockserver.core.json import compact, try_parse
 from mockserver.core.mcp_messages import name_request
-from mockserver.core.text import count_noun, join_to_line, truncate
+from mockserver.core.text import count_noun, format_size, join_to_line, truncate
 from mockserver.dialects._forms import FormReader
 
 WIDTH = 160  # characters of a line in a list
@@ -29,13 +29,6 @@ def indent_block(text: str, indent: str) -> Iterator[str]:
 
 def format_day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-
-
-def format_size(bytes_: int) -> str:
-    for unit, bytes_each in (("MB", 1_000_000), ("kB", 1_000)):
-        if bytes_ >= bytes_each:
-            return f"{bytes_ / bytes_each:.1f} {unit}"
-    return f"{bytes_} B"
 
 
 def summarize_episode(source: str, episode: Episode) -> str:

@@ -18,7 +18,6 @@ from mockserver.cli.cassette.describe import (
     MAX_FINDING,
     describe_episode,
     format_day,
-    format_size,
     shorten_line,
     summarize_episode,
 )
@@ -38,7 +37,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.seed import wall
-from mockserver.core.text import align_columns, count_noun, escape_line
+from mockserver.core.text import align_columns, count_noun, format_size, show_value
 from mockserver.dialects import discover
 from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect
@@ -280,7 +279,7 @@ def _parse_numbers(context: click.Context, parameter: click.Parameter, texts: tu
     found = [_NUMBERS.fullmatch(text) for text in texts]
     for text, match in zip(texts, found, strict=True):
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise click.BadParameter(f"{escape_line(text, 40)} is not an episode number; write 3, or 2-5")
+            raise click.BadParameter(f"{show_value(text, 40)} is not an episode number; write 3, or 2-5")
     return tuple(number for match in found if match for number in range(int(match[1]), int(match[2] or match[1]) + 1))
 
 

@@ -16,13 +16,13 @@ from mockserver.cassettes.locked_file import replace_file
 from mockserver.cassettes.redaction import detect
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cli.options import Command, add_setting_flags, find_sources, rules_option
-from mockserver.config.errors import CassetteError, ConfigError
+from mockserver.config.errors import CassetteError, ConfigError, explain_file_error
 from mockserver.config.layers import assemble
 from mockserver.config.settings import Settings
 from mockserver.config.types import parse_seconds
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
-from mockserver.core.text import count_noun, escape_line, join_to_line, truncate
+from mockserver.core.text import count_noun, escape_line, join_to_line, show_value, truncate
 from mockserver.dialects import discover_all
 from mockserver.server.recording.recording_policy import RecordingPolicy
 
@@ -45,7 +45,7 @@ class CassetteFolder(Struct, frozen=True):
         try:
             os.scandir(self.path).close()
         except OSError as error:
-            raise CassetteError(f"{self.path}: cannot be read: {error.strerror}") from None
+            raise CassetteError(explain_file_error(self.path, "read", error)) from None
         return list_names(self.path)
 
     def get(self, name: str) -> CassetteFile:
@@ -78,7 +78,7 @@ class CassetteFolder(Struct, frozen=True):
 def find_played(journal: str, folder: CassetteFolder) -> frozenset[str]:
     """Return the episodes that the server at a URL, or of saved calls, used: `chat.yaml#3`. Raises ConfigError."""
     online = journal.startswith(("http://", "https://"))
-    text = _fetch(journal, folder.settings.control_token) if online else read_file(journal)
+    text = _fetch(journal, folder.settings.control_token) if online else read_file(journal, _JOURNAL)
     try:
         found = json.loads(text)
         if "played" in found:
@@ -87,7 +87,7 @@ def find_played(journal: str, folder: CassetteFolder) -> frozenset[str]:
             str(call.get("recorded") or call["source"]).removeprefix("cassette ") for call in found["calls"]
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ConfigError(f"{journal}: not a journal: give a server's URL, or its saved {_CALLS_PATH}") from None
+        raise ConfigError(f"{journal}: not a journal: {_JOURNAL}") from None
 
 
 def _fetch(address: str, token: str | None) -> Json:
@@ -150,7 +150,7 @@ def parse_age(context: click.Context, parameter: click.Parameter, text: str | No
     try:
         return float(found[1]) * _UNITS[found[2]] if found else parse_seconds(text)
     except ValueError:
-        raise click.BadParameter(f"{escape_line(text, 40)} is not an age; write 90d, 2w or 12h") from None
+        raise click.BadParameter(f"{show_value(text, 40)} is not an age; write 90d, 2w or 12h") from None
 
 
 def make_redactor(settings: Settings) -> Redactor:
@@ -161,13 +161,13 @@ def list_leaks(episode: Episode, settings: Settings) -> Sequence[str]:
     return [str(leak) for leak in detect.find_leaks(episode, settings.allow_secrets)]
 
 
-def read_file(path: str) -> bytes:
-    """Return the bytes of a file, or of standard input for `-`. Raises ConfigError."""
+def read_file(path: str, missing: str = "check its path") -> bytes:
+    """Return the bytes of a file, or of standard input for `-`. Raises ConfigError, which says what is `missing`."""
     try:
         with click.open_file(path, "rb") as file:
             data: bytes = file.read(MAX_FILE + 1)
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise ConfigError(explain_file_error(path, "read", error, missing=missing)) from error
     if len(data) > MAX_FILE:
         raise ConfigError(f"{path}: larger than {MAX_FILE // 1_000_000} MB: split it into smaller files")
     return data
@@ -181,7 +181,7 @@ def write_file(path: Path, text: str) -> None:
         else:
             replace_file(path, text.encode())
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise ConfigError(explain_file_error(path, "written", error)) from error
 
 
 def write_output(text: str, output: Path | None, summary: str, *, force: bool) -> None:
@@ -189,6 +189,8 @@ def write_output(text: str, output: Path | None, summary: str, *, force: bool) -
     if output is None:
         click.echo(text, nl=False)
         return
+    if output.is_dir():
+        raise ConfigError(f"{output} is a folder; name a file in it")
     if output.exists() and not force:
         raise ConfigError(f"{output} already exists; use --force to overwrite it")
     write_file(output, text)
@@ -199,6 +201,7 @@ MAX_FILE = 200_000_000  # bytes of a file to import
 _NEXT = "record something with --record once, import it, or set --cassettes FOLDER"
 _PLAYED_PATH = "/__mockserver__/api/cassette?namespace=*"
 _CALLS_PATH = "/__mockserver__/api/calls?namespace=*"
+_JOURNAL = f"give a server's URL, or its saved {_CALLS_PATH}"
 _TIMEOUT = 10  # seconds
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _DAYS = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([dw])")

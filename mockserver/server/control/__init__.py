@@ -28,6 +28,7 @@ from mockserver.server.control.fleet import (
 )
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
 from mockserver.server.inspector import ASSETS, send_asset
+from mockserver.server.landmarks import find_control_place
 from mockserver.server.live import Live, Worker
 from mockserver.server.namespaces import ALL, DEFAULT, MAX_NAMESPACE_NAME, is_namespace
 from mockserver.server.snapshot import ClientLeftError, find_path, parse_query, read_body
@@ -128,7 +129,7 @@ class Control(Struct, frozen=True):
             return _show_page(method, path, scope)
         routes, item = find_routes(path)
         if not routes:
-            raise RefusedError(404, _describe_unknown(path))
+            raise RefusedError(404, _describe_unknown(path, has_inspector=self.live.settings.inspector))
         if method not in routes:
             allow = ", ".join(routes)
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})
@@ -173,10 +174,18 @@ def _show_page(method: str, path: str, scope: Scope) -> Response:
     return send_asset(path, join_fields(scope["headers"])) if path else RedirectResponse(f"{CONTROL}/")
 
 
-def _describe_unknown(path: str) -> str:
-    near = get_close_matches(path, _SHOWN_PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
-    hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; paths below {CONTROL}: {', '.join(_SHOWN_PATHS)}"
-    return f"no such path: {CONTROL}{path[:200]}{hint}"
+def _describe_unknown(path: str, *, has_inspector: bool) -> str:
+    return f"no such path: {CONTROL}{path[:200]}; {_find_hint(path, has_inspector=has_inspector)}"
+
+
+def _find_hint(path: str, *, has_inspector: bool) -> str:
+    place = find_control_place(path.rpartition("/")[2]) if path.strip("/") else "/"
+    if place == "/" and not has_inspector:
+        return "the inspector is off: start the server with --inspector"
+    near = [place] if place else get_close_matches(path, _SHOWN_PATHS, n=1, cutoff=0.5)
+    if near and path.strip("/") != "api":
+        return f"did you mean {CONTROL}{near[0]}?"
+    return f"paths below {CONTROL}: {', '.join(_SHOWN_PATHS)}"
 
 
 async def _name_worker(response: Response, worker: Worker) -> Response:

@@ -81,7 +81,7 @@ def test_several_files_into_one(place: Place) -> None:
         "       1        0  b.json    all\n"
         "       0        1  c.json    -         1:2: the file breaks off in the middle of its JSON: restore it, or "
         "record it again\n"
-        "       0        1  none.har  -         cannot be read: No such file or directory\n"
+        "       0        1  none.har  -         cannot be read: No such file or directory; check its path\n"
         "4 files: 2 episodes imported, 2 skipped\n"
     )
 

@@ -36,7 +36,7 @@ def test_numbers(place: Place) -> None:
 def test_numbers_from_one_to_another(place: Place) -> None:
     place.keep("chat", *FOUR)
     for wrong in ("3-2", "0", "a", "1-", "1,2"):
-        said = f"mockserver: Invalid value for '--number': {wrong} is not an episode number; write 3, or 2-5\n"
+        said = f"mockserver: Invalid value for '--number': \"{wrong}\" is not an episode number; write 3, or 2-5\n"
         assert place.run("prune", "chat", "--number", wrong).err == said
     assert place.run("prune", "chat", "--number", "2-3").code == 0
     assert left(place) == [1, 4]

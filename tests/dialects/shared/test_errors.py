@@ -109,12 +109,12 @@ def test_a_model_of_any_name_is_told_within_bounds(anyone: Any) -> None:
     assert len(message) < 600
 
 
-def test_an_unknown_path_names_the_nearest() -> None:
+def test_the_404_of_an_unknown_path_ends_with_a_hint() -> None:
     book = ErrorTable(
         rows={"route_not_found": ErrorRow(status=404)}, messages=OPENAI_MESSAGES, read_credential=read_bearer
     )
     http = HttpRequest("POST", "/chat/completion\ud800")
-    failure = Failure("route_not_found", details={"nearest": "/v1/chat/completions"})
+    failure = Failure("route_not_found", details={"hint": "Did you mean /v1/chat/completions?"})
     assert book.resolve(failure, http, None).message == (
         "Invalid URL (POST /chat/completion?). Did you mean /v1/chat/completions?"
     )

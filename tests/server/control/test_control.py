@@ -39,6 +39,8 @@ def server(tmp_path: Path) -> ControlledServer:
         ("call", "did you mean /__mockserver__/api/calls?"),
         ("calls/", "did you mean /__mockserver__/api/calls?"),
         ("helth", "did you mean /__mockserver__/api/health?"),
+        ("healthz", "did you mean /__mockserver__/api/health?"),
+        ("requests", "did you mean /__mockserver__/api/calls?"),
         ("", "paths below /__mockserver__: /api/health, /api/ready, /api/calls,"),
     ],
 )

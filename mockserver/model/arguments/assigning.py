@@ -212,17 +212,20 @@ def rank_candidates(
         return ()
     known = {} if known is None else known
     key = (id(found), id(props), id(among or props))
-    if key not in known:
-        heads = {word for prop in among or props for word in prop.heads}
-        around = {word for mention in looked_at for word in (*mention.before, *mention.after)}
-        candidates: list[Candidate] = []
-        for prop, hits in zip(props, find_hits(around, props), strict=True):
-            candidates += _find_candidates(text, looked_at, prop=prop, hits=hits, heads=heads)
-        candidates.sort(key=lambda match: (-match.points, match.mentions[0].start, match.prop.order))
+    before = known.get(key)
+    if before is not None:
+        return before[1]
+    heads = {word for prop in among or props for word in prop.heads}
+    around = {word for mention in looked_at for word in (*mention.before, *mention.after)}
+    candidates: list[Candidate] = []
+    for prop, hits in zip(props, find_hits(around, props), strict=True):
+        candidates += _find_candidates(text, looked_at, prop=prop, hits=hits, heads=heads)
+    candidates.sort(key=lambda match: (-match.points, match.mentions[0].start, match.prop.order))
+    if len(candidates) <= _MOST_KEPT:
         if len(known) >= _MOST_RANKINGS:
             known.clear()
         known[key] = (found, props, among), candidates  # nothing else gets their identity
-    return known[key][1]
+    return candidates
 
 
 def _find_candidates(
@@ -588,6 +591,7 @@ _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _MOST_CHOICES = 300
 _MOST_RANKINGS = 64  # of one text
+_MOST_KEPT = 200  # candidates of one ranking
 _MOST_EXAMPLES = 20
 _MOST_PLACES = 20
 _MOST_ITEMS = 100

@@ -1,7 +1,7 @@
 """What a text mentions, what a property asks for, and how well they suit each other: the one table of evidence.
 
-`kind_points.txt` weighs the kind of a mention, `preposition_points.txt` the word before it; the other tables stand at
-the end.
+`kind_points.txt` weighs the kind of a mention, `preposition_points.txt` the word before it, `trait_points.txt` what is
+remarkable besides; the other tables stand at the end.
 """
 
 import re
@@ -258,11 +258,12 @@ def _choose_scorers(types: Sequence[str], semantic_type: str, words: Sequence[st
 def _weigh(semantic_type: str) -> Weights:
     points = read_points("kind_points")
     traits: dict[str, dict[str, int]] = {}
-    for weight, kinds, semantic_types, trait in _TRAITS:
-        named = {name.strip("-") for name in semantic_types.removeprefix("not ").split()}
-        if not named or (semantic_type in named) is not semantic_types.startswith("not "):
+    for heading, by_trait in read_points("trait_points").items():
+        kinds, _, named = heading.partition(" > ")
+        types = [name.removeprefix("none") for name in named.removeprefix("not ").split()]
+        if not types or (semantic_type in types) is not named.startswith("not "):
             for kind in kinds.split():
-                traits.setdefault(kind, {})[trait] = weight
+                traits[kind] = {**traits.get(kind, {}), **by_trait}
     lists = [(kind, read()) for kind, types, read in _LISTS if semantic_type in types]
     unlisted = "other" if semantic_type in ("language", "currency", "unit") else ""
     return Weights(
@@ -337,7 +338,7 @@ def _refine_kind(kind: str, value: str, prop: Property) -> str:
 
 
 def _list_traits(mention: Mention) -> Sequence[str]:
-    """Return what is remarkable of a mention and the words around it: names of `_TRAITS`."""
+    """Return what is remarkable of a mention and the words around it: names of `trait_points.txt`."""
     unit = mention.unit
     value = str(mention.value)
     first = mention.before[0] if mention.before else ""
@@ -348,7 +349,7 @@ def _list_traits(mention: Mention) -> Sequence[str]:
             found.append("verb")
         if unit == "the":
             if next_ == "of":
-                found.append("the, of")
+                found.append("of")
             if not mention.cue and first in read_word_set("requests") and first not in _MAKING:
                 found.append("object")
         if not unit and not mention.cue and next_ in ("is", "was", "has", "lives"):
@@ -594,25 +595,4 @@ _LISTS: Sequence[tuple[str, Sequence[str], Callable[[], Collection[str]]]] = (
     ("state", ("place", "state"), partial(read_word_set, "states")),
     ("country", ("country", "place", "state", "nationality", "person"), partial(read_word_set, "countries")),
     ("nationality", ("country", "place", "state", "nationality", "person"), partial(read_word_set, "nationalities")),
-)
-# Points for texts: kinds of the mention, semantic types of the property (- for none), and a trait of the mention.
-_TRAITS: Sequence[tuple[int, str, str, str]] = (
-    (-50, "words", "", "verb"),
-    (-30, "words", "", "the, of"),
-    (-30, "name words", "", "label"),
-    (-20, "name", "", "lead"),
-    (8, "words", "", "the"),
-    (8, "words", "", "counted"),
-    (20, "name words", "title name", "thing"),
-    (-30, "name", "not - title text place", "counted"),
-    (10, "name words", "-", "thing"),
-    (20, "words", "title", "object"),
-    (10, "quoted", "title", "by"),
-    (10, "name", "title", "long"),
-    (14, "name", "person name title", "subject"),
-    (8, "name", "org", "subject"),
-    (20, "words", "person name", "is"),
-    (10, "name", "person name", "opens"),
-    (-8, "name", "place title", "describes"),
-    (-40, "name", "person name org title", "state"),
 )

@@ -38,11 +38,13 @@ _DIGIT = compile_lazily(r"\d")
 _MARKS = {
     "mixed": compile_lazily(r"[^\W\d]\d|\d[^\W\d]|-\d|\d-"),
     "date": compile_lazily(r"\d[-/.年]\d"),
+    "clock": compile_lazily(r"(?i)\d ?(?:[:hap]|uhr)"),
+    "span": compile_lazily(r"(?i)\d[ -]?[hds]"),
 }
 _NUMERIC = make_vocabulary("foreign digit")
 _DATE = make_vocabulary("foreign date")
 _SPANS = "day days week weeks month months year years"
-_CLOCK = make_vocabulary("foreign : h uhr am pm a p noon midday midnight")
+_CLOCK = make_vocabulary("foreign clock noon midday midnight")
 _ANY_WORD = compile_lazily(r"[^\W\d_]+")
 
 
@@ -50,8 +52,9 @@ _ANY_WORD = compile_lazily(r"[^\W\d_]+")
 def list_signs(text: str) -> frozenset[str]:
     """Return what a text is made of: its characters, its words in small letters, and whether it has certain others.
 
-    `digit`: any; `mixed`: a digit beside a letter, a dash or an underscore; `date`: digits as in 2025-03-03; `foreign`:
-    characters of other scripts, which may have none of these and still say a number or a day.
+    `digit`: any; `mixed`: one beside a letter, a dash or an underscore; `date`, `clock`, `span`: digits as in
+    2025-03-03, 15:30 or 3pm, 2h; `foreign`: characters of other scripts, which may have none of these and still say a
+    number or a day.
     """
     signs = {*text, *_ANY_WORD.findall(text.lower())}
     if _DIGIT.search(text):
@@ -64,7 +67,7 @@ def list_signs(text: str) -> frozenset[str]:
 def _list_cues(*names: str, others: str = "") -> frozenset[str]:
     """Return the last words of the phrases in lists of words, and others."""
     spoken = (_ANY_WORD.findall(phrase) for name in names for phrase in read_headings(name))
-    return make_vocabulary(f"foreign {others}").union(words[-1] for words in spoken if words)
+    return make_vocabulary(f"foreign {others}").union(words[-1] for words in spoken if words and len(words[-1]) > 1)
 
 
 def find_numbers(text: str) -> Iterator[Mention]:
@@ -255,11 +258,8 @@ def _find_dates(text: str) -> Iterator[Mention]:
             if day := _read_day(found.groupdict()):
                 stated[found.start()] = day.isoformat()
                 yield Mention("date", day.isoformat(), *found.span())
-    for found in (
-        _RELATIVE.finditer(text)
-        if not _list_cues("days", "weekdays", others=_SPANS).isdisjoint(list_signs(text))
-        else ()
-    ):
+    relative = _list_cues("days", "weekdays", others=_SPANS)
+    for found in _RELATIVE.finditer(text) if not relative.isdisjoint(signs) else ():
         following = range(found.end(), found.end() + 4)  # Friday, 2026-11-27
         same = next((stated[at] for at in following if at in stated), None)
         yield Mention("date", same or (TODAY + timedelta(_count_days(found))).isoformat(), *found.span())
@@ -339,7 +339,9 @@ _PIECE = compile_lazily(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_join_
 
 def find_durations(text: str) -> Iterator[Mention]:
     """Yield the durations of a text in seconds; those with a single unit have it as unit."""
-    for found in _DURATION.finditer(_fold(text)) if not _list_cues("seconds").isdisjoint(list_signs(text)) else ():
+    for found in (
+        _DURATION.finditer(_fold(text)) if not _list_cues("seconds", others="span").isdisjoint(list_signs(text)) else ()
+    ):
         counted = [(_read_count(digits or word), unit.lower()) for digits, word, unit in _PIECE.findall(found[0])]
         lengths = [60 if unit == "m" else int(read_headings("seconds")[unit]) for _, unit in counted]
         total = sum(count * length for (count, _), length in zip(counted, lengths, strict=True))

@@ -14,8 +14,6 @@ from json import dumps
 from math import ceil, floor, gcd, inf, lcm
 from typing import TypeVar
 
-from msgspec import Struct
-
 from mockserver.core.json import Json
 from mockserver.core.lazy import remember
 from mockserver.core.seed import FROZEN_AT, Random
@@ -215,8 +213,9 @@ class Texts:
         """Draw a text; if it is too short or too long, also texts of its kind that are not."""
         text = draw(rng)
         yield text
-        if draw in _ELASTIC and not self._shortest <= len(text) <= self._longest:
-            yield from _ELASTIC[draw].fit(text, self._shortest, longest=self._longest, rng=rng)
+        for pattern in () if self._shortest <= len(text) <= self._longest else _SIZED.get(draw, ()):
+            text = sample(pattern, rng, shortest=self._shortest, longest=self._longest) or text
+            yield text
 
     def _encode(self, text: str) -> str:
         if self._content.get("contentMediaType") == "application/json":
@@ -280,51 +279,33 @@ FORMATS: dict[str, Draw] = {
 }
 
 
-class _Elastic(Struct, frozen=True):
-    """A kind of text that can be made shorter or longer and stays one of its kind."""
-
-    shorter: Sequence[str]  # the most plausible first; "?" stands for any letter
-    places: str  # a pattern that finds where words can be added
-    joint: str  # what follows each of these words
-
-    def fit(self, text: str, shortest: int, longest: float, rng: Random) -> Iterator[str]:
-        """Yield texts of these lengths in place of one that is too short or too long."""
-        letter = _LETTER(rng)
-        shorter = (base.replace("?", letter) for base in self.shorter)
-        for base in shorter if len(text) > longest else (text,):
-            if shortest <= len(base) <= longest:
-                yield base
-            elif len(base) < shortest:
-                words = self._draw_words(shortest - len(base), longest - len(base), rng)
-                for place in re.finditer(self.places, base):
-                    yield base[: place.start()] + words + base[place.start() :]
-
-    def _draw_words(self, shortest: int, longest: float, rng: Random) -> str:
-        """Draw words and their joints; where they become too long, the first word is cut."""
-        words = ""
-        while len(words) < shortest:
-            words += draw_noun(rng) + self.joint
-        cut = words if len(words) <= longest else words[-int(longest) :]
-        return "a" + cut[1:] if cut.startswith(self.joint) else cut
-
-
-_LETTER = choose_from(*"abcdefghijkmnpqrstuvwxyz")
-_LAST_STEP = "(?<=/)(?=[^/]*$)"
-
-_ELASTIC: Mapping[Draw, _Elastic] = {
-    draw_email: _Elastic(shorter=("?@example.com", "?@b.co"), places="^|(?<=@)", joint="."),
-    FORMATS["hostname"]: _Elastic(shorter=("?.example.com", "?.co", "?"), places="^", joint="."),
-    draw_link: _Elastic(
-        shorter=("https://example.com/?", "http://?.co/?", "http://?.co", "urn:?", "/?", "/"),
-        places="(?<=[/:])(?=[^/:]*$)",
-        joint="/",
+# Patterns of the same kinds of texts for those that must be shorter or longer, the most plausible first.
+_SIZED: Mapping[Draw, Sequence[str]] = {
+    draw_email: (
+        r"^[a-z]{1,60}@example\.com$",
+        r"^[a-z]{1,60}@b\.co$",
+        r"^[a-z]{1,60}@([a-z]{1,60}\.){1,3}example\.com$",
     ),
-    FORMATS["uri-template"]: _Elastic(
-        shorter=("https://example.com/?/{id}", "/{?}", "/?", "?"), places=_LAST_STEP, joint="/"
+    FORMATS["hostname"]: (
+        r"^[a-z]{1,60}\.example\.com$",
+        r"^[a-z]{1,60}\.co$",
+        r"^[a-z]{1,60}$",
+        r"^([a-z]{1,60}\.){1,3}example\.com$",
     ),
-    FORMATS["json-pointer"]: _Elastic(shorter=("/?", "/", ""), places=_LAST_STEP, joint="/"),
-    FORMATS["relative-json-pointer"]: _Elastic(shorter=("1/?", "1#", "1"), places=_LAST_STEP, joint="/"),
-    FORMATS["regex"]: _Elastic(shorter=("^?+$", "?"), places=r"(?<=\^)", joint="-"),
+    draw_link: (
+        r"^https://example\.com(/[a-z]{1,60}){1,300}$",
+        r"^http://[a-z]{1,60}\.co$",
+        r"^urn:[a-z]{1,60}$",
+        r"^/[a-z]{0,60}$",
+    ),
+    FORMATS["uri-template"]: (
+        r"^https://example\.com(/[a-z]{1,60}){1,300}/\{id\}$",
+        r"^/\{[a-z]{1,60}\}$",
+        r"^[a-z]{1,60}$",
+    ),
+    FORMATS["json-pointer"]: (r"^(/[a-z]{1,60}){1,300}$", r"^/?$"),
+    FORMATS["relative-json-pointer"]: (r"^1(/[a-z]{1,60}){1,300}$", r"^1#$", r"^1$"),
+    FORMATS["regex"]: (r"^\^[a-z]{1,10000}\+\$$", r"^[a-z]{1,60}$"),
 }
 
 

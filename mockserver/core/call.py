@@ -120,12 +120,12 @@ def find_toolset(tools: tuple[Tool, ...]) -> Toolset:
         return tools
     try:
         written = encode(tools)
+        found = _TOOLSETS.get(written)
+        if found == tools:  # or it has null where these have what is no number
+            return found
     except (ValueError, RecursionError):  # half a character, or too deep
         return Toolset(tools)
-    found = _TOOLSETS.get(written)
-    if found is None or found != tools:  # what is no number is written as null
-        found = _TOOLSETS.keep(written, Toolset(tools), SIZE_OF_TOOLS * len(written))
-    return found
+    return _TOOLSETS.keep(written, Toolset(tools), SIZE_OF_TOOLS * len(written))
 
 
 SIZE_OF_TOOLS = 40  # about how many bytes a byte of their JSON takes as tables, and as what is worked out of them

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, wraps
 from importlib import import_module
 from itertools import islice
@@ -224,11 +225,11 @@ def remember_json(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @wraps(function)
         def find(value: Any, *others: Any) -> R:
-            try:
+            with suppress(ValueError, RecursionError):  # half a character, or too deep
                 written = encode(value)
-            except (ValueError, RecursionError):  # half a character, or too deep
-                return function(value, *others)
-            return read(written, *others) if len(written) <= _LONGEST_REMEMBERED else function(value, *others)
+                if len(written) <= _LONGEST_REMEMBERED:
+                    return read(written, *others)
+            return function(value, *others)
 
         return find
 

@@ -372,24 +372,37 @@ def _find_spoken(tools: Sequence[Tool], text: str) -> Tool:
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 
 
-def find_pending_calls(call: Call, offers: Offers) -> tuple[PendingCall, ...]:
-    """Return the calls of these tools to make before the user is answered, in order."""
+def find_pending_calls(call: Call, offers: Offers) -> Sequence[PendingCall]:
+    """Return the calls of these tools to make before the user is answered, in order.
+
+    Each call of a tool that this turn has already counts for one of it.
+    """
     ordered = read_instructions(call, offers.tools)
-    staged = _find_wanted(call, offers.select(ordered.never, ordered.hints))
+    requests = _find_wanted(call, offers.select(ordered.never, ordered.hints))
     if ordered.always or ordered.last or ordered.pairs:
-        staged = _add_ordered(staged, ordered, offers, call.last_user)
-    pending = list[PendingCall]()
+        requests = _add_ordered(requests, ordered, offers, call.last_user)
+    done = Counter([made.name for made in list_recent_tool_calls(call)])
+    found = list[PendingCall]()
     stage = 0
-    for at, request in enumerate(staged):
+    for at, request in enumerate(requests):
         stage += at > 0 and request.later
-        pending += _list_calls_of_request(call, request, stage)
-    return tuple(_list_left(pending, call))
+        every = _split_request(request)
+        left = every
+        if request.tool.kind in CLIENT_KINDS:  # `hosted` decides how often the provider's own tools are used
+            left = every[done[request.tool.name] :]
+            done[request.tool.name] -= len(every) - len(left)
+        only = len(every) == 1
+        found += [PendingCall(request.tool, _complete(said, call, request) if only else said, stage) for said in left]
+    return found
 
 
-def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
-    """Return the calls of one tool, where all that the user said is meant for it; those not made yet come first."""
-    every = tuple(_list_calls_of_request(call, ToolRequest(tool, call.last_user), 0))
-    return (*_list_left(every, call), *every)
+def find_calls_of(call: Call, tool: Tool) -> Iterator[PendingCall]:
+    """Yield the calls of one tool, where all that the user said is meant for it; those not made yet come first."""
+    request = ToolRequest(tool, call.last_user)
+    every = _split_request(request)
+    done = [made.name for made in list_recent_tool_calls(call)].count(tool.name)
+    for said in (*every[done:], *every[:done]):
+        yield PendingCall(tool, _complete(said, call, request) if len(every) == 1 else said)
 
 
 def make_ending_call(call: Call, tool: Tool) -> PendingCall:
@@ -503,28 +516,29 @@ def _order_by_tool(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: st
         yield from (replace(first, later=True), *others)
 
 
-def _list_calls_of_request(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
-    """Yield the calls for a request: one for each set of values in its words; else all values that can be meant."""
-    tool = request.tool
+def _split_request(request: ToolRequest) -> Sequence[Mentions]:
+    """Return what a request says of each call: of one for each set of values in its words, or of a single one."""
     said = find_mentions(request.text)
-    sets = said.split(list_properties(tool))[:_MOST_SETS]
-    # The values in the words of a request, then those of results, then those of earlier words.
+    sets = said.split(list_properties(request.tool))[:_MOST_SETS]
+    if len(sets) > 1:
+        given = _find_stated(request.tool, said)
+        needed = given.keys() & list_required(request.tool)
+        has_list = any(isinstance(value, list) for value in given.values())
+        if not has_list and all(needed <= _find_stated(request.tool, each).keys() for each in sets):
+            return sets
+    return (said,)
+
+
+def _complete(said: Mentions, call: Call, request: ToolRequest) -> Mentions:
+    """Add what results and earlier words of the user say, where the words of a request lack a required value."""
     users = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
     texts = [*dict.fromkeys((request.text, *_list_results(call, request.text), *users))]
-    if len(sets) == len(texts) == 1 and not call.since_user:
-        yield PendingCall(tool, said, stage)
-        return
-    given = _find_stated(tool, said)
-    needed = list_required(tool)
-    repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
-    if repeats and all(given.keys() & needed <= _find_stated(tool, each).keys() for each in sets):
-        yield from (PendingCall(tool, each, stage) for each in sets)
-        return
-    if not needed <= given.keys():
-        if refers_back(request.text):
-            texts[0] = _put_result(call, request.text) + _write_content(call, tool)
-        said = find_mentions(*dict.fromkeys(texts))
-    yield PendingCall(tool, said, stage)
+    is_alone = len(texts) == 1 and not call.since_user
+    if is_alone or list_required(request.tool) <= _find_stated(request.tool, said).keys():
+        return said
+    if refers_back(request.text):
+        texts[0] = _put_result(call, request.text) + _write_content(call, request.tool)
+    return find_mentions(*dict.fromkeys(texts))
 
 
 def _put_result(call: Call, text: str) -> str:
@@ -546,19 +560,6 @@ def _list_results(call: Call, asked: str) -> list[str]:
     """Return the last results, the newest first; of a list of records, the one that is asked for."""
     found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
     return [text for result in found for text in (*find_record(result, asked), result)]
-
-
-def _list_left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
-    """Yield the calls that this turn does not have yet: each call made of a tool counts for one of it.
-
-    `hosted` decides how often the provider's own tools are used.
-    """
-    done = Counter([made.name for made in list_recent_tool_calls(call)])
-    for pending in every:
-        if pending.tool.kind in CLIENT_KINDS and done[pending.tool.name] > 0:
-            done[pending.tool.name] -= 1
-        else:
-            yield pending
 
 
 def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:

@@ -271,6 +271,8 @@ def find_leading_word(said: Sequence[str]) -> str:
 @remember(4096)
 def stem(word: str) -> str:
     """Return a word without its ending: `bookings`, `booking` and `book` have one stem."""
+    if word.isdecimal():
+        return word
     for _ in range(3):
         shorter = _strip_ending(word)
         if shorter == word:

@@ -1,6 +1,7 @@
 """Values are kept within a number of bytes."""
 
-from mockserver.core.lazy import Memo, forget_remembered, remember
+from mockserver.core.json import Json
+from mockserver.core.lazy import Memo, forget_remembered, remember, remember_json
 
 
 def test_what_was_kept_is_found() -> None:
@@ -39,3 +40,33 @@ def test_what_is_remembered_can_be_forgotten() -> None:
     forget_remembered()
     assert measure("a") == 1
     assert asked == ["a", "bc", "a"]
+
+
+def test_equal_json_is_remembered() -> None:
+    asked = list[Json]()
+
+    @remember_json(2)
+    def measure(value: Json, unit: str) -> str:
+        asked.append(value)
+        return f"{len(value)} {unit}"
+
+    assert measure({"a": [1]}, "keys") == measure({"a": [1]}, "keys") == "1 keys"
+    assert measure({"a": [1.0]}, "keys") == measure({"a": [True]}, "keys") == "1 keys"
+    assert asked == [{"a": [1]}, {"a": [1.0]}, {"a": [True]}]
+    assert list(map(type, (each["a"][0] for each in asked))) == [int, float, bool]
+
+
+def test_json_that_cannot_be_written_or_is_long_is_measured_anew() -> None:
+    asked = list[int]()
+
+    @remember_json(8)
+    def measure(value: Json) -> int:
+        asked.append(len(value))
+        return len(value)
+
+    deep: Json = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in ("\ud800", deep, "x" * 100_000):
+        assert measure(value) == measure(value) == len(value)
+    assert asked == [1, 1, 1, 1, 100_000, 100_000]

@@ -1,12 +1,13 @@
 """What prompts cost: OpenAI's published examples to the token, and formulas by hand."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from mockserver.core.call import Grammar, Message, Prompt, Tool, ToolCall, declare_tools
+from mockserver.core.call import Grammar, Message, Prompt, Tool, ToolCall, declare_tools, find_toolset
 from mockserver.core.tokens import count_image_tokens, count_part_tokens
 from mockserver.tokenizers import find_tokenizer
 from tests.core.test_images import PNG, url
@@ -138,6 +139,28 @@ def test_tools_that_are_equal_in_python_but_not_in_json_are_told_apart() -> None
 
 def test_the_same_tools_are_laid_out_once() -> None:
     assert declare_tools((Tool("send", "Send it.", NESTED),)) is declare_tools((Tool("send", "Send it.", {**NESTED}),))
+
+
+def test_equal_tools_are_one_set_that_keeps_what_is_worked_out_of_them() -> None:
+    def count(tools: Sequence[Tool]) -> list[int]:
+        return [len(tools)]
+
+    one, same = (find_toolset((Tool("send", "Send it.", {**NESTED}),)) for _ in range(2))
+    assert one is same is find_toolset(one)
+    assert one.work_out(count) is same.work_out(count)
+    assert one.work_out(count) == [1]
+
+
+def test_a_set_of_tools_is_never_that_of_others() -> None:
+    none, odd = (find_toolset((Tool("send", parameters={"default": value}),)) for value in (None, float("nan")))
+    assert none is not odd
+    assert none[0].parameters == {"default": None}
+    half = find_toolset((Tool("\ud800"),))
+    assert half is not find_toolset((Tool("\ud800"),))
+    deep: Any = {}
+    for _ in range(50_000):
+        deep = {"a": deep}
+    assert find_toolset((Tool("deep", parameters=deep),))[0].name == "deep"
 
 
 def test_half_a_character_in_a_tool_is_laid_out() -> None:

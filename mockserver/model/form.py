@@ -130,7 +130,7 @@ def _add_label(answer: str, request: Request, rng: Random) -> str:
         return answer
     if found["begin"]:
         return f"{label}: {answer}"
-    first = SENTENCE.search(answer.rpartition(" = ")[2])
+    first = SENTENCE.search(answer)
     value = first[0].strip() if first else answer
     if _NUMERIC_GAP.match(found.string, found.end()):
         number = _NUMBER.search(value)

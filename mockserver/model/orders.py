@@ -27,6 +27,7 @@ from mockserver.model.vocabulary import (
     NUMBER_WORDS,
     capitalize,
     find_singular,
+    make_vocabulary,
     read_english,
     read_truth,
     read_word_lists,
@@ -82,21 +83,26 @@ def find_courtesy(text: str) -> str:
 
 
 class Dictation(Struct, frozen=True):
-    """An order to say something: how (`reply with exactly`), what, and whether that is quoted."""
+    """An order to say something: the words that order it (`reply with exactly`), what, and whether that is quoted."""
 
-    how: str
+    how: Sequence[str]
     what: str
     is_quoted: bool
 
     @property
     def gives_the_words(self) -> bool:
         """Whether it gives the exact words, and not what they should be about or look like."""
-        if self.is_quoted or _ALONE.match(self.what) or (":" in self.how and _VERBATIM.search(self.how)):
-            return True
         first = re.split(r"[\s,.!?:]", self.what, maxsplit=1)[0].lower()
-        if first in read_word_group("describing") or _DESCRIBED.match(self.what):
-            return self.how.endswith((" word", " text", " token"))
-        return bool(_REPEATING.search(self.how) or _VERBATIM.search(self.how))
+        is_described = first in read_word_group("describing")
+        if self.is_quoted or (not is_described and _CAPITALS.fullmatch(self.what)):
+            return True
+        if is_described or _DESCRIBED.match(self.what):
+            return self.how[-1] in ("word", "text", "token") or (self.how[-1] == ":" and self._is_exact)
+        return self._is_exact or not read_word_group("repeating").isdisjoint(self.how)
+
+    @property
+    def _is_exact(self) -> bool:
+        return not read_word_group("exact").isdisjoint(self.how)
 
 
 def dictate(request: Request, rng: Random) -> str | None:
@@ -104,12 +110,9 @@ def dictate(request: Request, rng: Random) -> str | None:
     ordered = _find_dictation(request.rules)
     if ordered is None or not (ordered.is_quoted or "exactly" in ordered.how):
         ordered = _find_dictation(request.text)
-    if ordered is None or find_requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
+    if ordered is None or find_requested_language(" ".join((*ordered.how, ordered.what))) not in (None, ENGLISH):
         return None
-    if ordered.is_quoted:
-        return ordered.what[1:-1].strip()
-    what = _NOTHING_ELSE.split(ordered.what, maxsplit=1)[0].strip()
-    return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
+    return ordered.what or None
 
 
 @remember(64)
@@ -122,15 +125,29 @@ def _find_dictation(text: str) -> Dictation | None:
             at = word.end()
             end = end if word[1].lower() in _LEADING and text[at : at + 1] != ":" else at
         what = _WHAT.match(text, end)
-        how = f"{text[saying.start() : end]}{what['colon']}".lower() if what else ""
-        denies = saying["denies"] and not re.search(r"\b(?:but|except|than)\b", how)
-        before = unmet[max(0, saying.start() - 200) : saying.start()]
-        if what is None or denies or _CONDITION.search(before) or _IF.match(unmet, what.end()):
+        if what is None:
             continue
-        found = Dictation(how, what["what"], what["quoted"] is not None)
+        how = (*_list_words(text[saying.start() : end]), *what["colon"])
+        before = re.split(r"[.!?\n]", unmet[max(0, saying.start() - 200) : saying.start()])[-1]
+        behind = unmet[what.end() :].lstrip(" ,").split(maxsplit=1)[:1]
+        if not read_word_group("conditions").isdisjoint((*_list_words(before), *map(str.lower, behind))):
+            continue
+        if saying["denies"] and {"but", "except", "than"}.isdisjoint(how):
+            continue
+        said = what["what"]
+        if is_quoted := what["quoted"] is not None:
+            said = said[1:-1].strip()
+        else:
+            said = _NOTHING_ELSE.split(said, maxsplit=1)[0].strip()
+            said = said[:-1] if said.endswith(".") and not said.endswith("..") else said
+        found = Dictation(how, said, is_quoted)
         if found.gives_the_words:
             return found
     return None
+
+
+def _list_words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", text.lower())
 
 
 def rephrase(request: Request, rng: Random) -> str | None:
@@ -146,7 +163,7 @@ def write_code(request: Request, rng: Random) -> str | None:
 
 def calculate(request: Request, rng: Random) -> str | None:
     """Return the result of the sum in a request; None if there is no sum in it."""
-    return compute(request.text, bare=request.find(_BARE_RESULT) is not None)
+    return compute(request.text)
 
 
 def rate(request: Request, rng: Random) -> str | None:
@@ -187,8 +204,8 @@ def decide(request: Request) -> str | None:
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
         outcomes = [*dropwhile(lambda each: not each["ordered"], outcomes)]
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
-        is_rating = all(map(str.isdecimal, spoken)) and _RATED.search(order)
-        if not spoken or is_rating or (len(spoken) < 2 and not _OTHERWISE.search(order)):
+        is_rating = all(map(str.isdecimal, spoken)) and not _RATINGS.isdisjoint(split_words(order))
+        if not spoken or is_rating or (len(spoken) < 2 and not _is_of_others(order)):
             continue
         if outcomes[-1].end() - outcomes[0].start() > _LONGEST_ORDER:  # words of a manual, not the cases of one order
             continue
@@ -199,7 +216,7 @@ def decide(request: Request) -> str | None:
             before = order[outcomes[at - 1].end() if at else cut : each.start()]
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
-        stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
+        stated = {word: said for word, said in conditions.items() if not _is_of_others(said)}
         told = {word: said if word in stated else f"{said} {word}" for word, said in conditions.items()}
         approving = next((word for word, said in told.items() if _APPROVED.search(said)), None)
         fitting = find_option(request.found or rest, stated)
@@ -210,11 +227,16 @@ def decide(request: Request) -> str | None:
     return None
 
 
+def _is_of_others(said: str) -> bool:
+    """Return whether a text speaks of the cases that no other condition covers."""
+    return any(case["other"] for case in _CASE.finditer(said))
+
+
 def choose(request: Request, rng: Random) -> str | None:
     """Return one of the options that the prompt or the rules allow, behind an ordered label: `ANSWER: $LETTER`."""
     chosen = _choose_option(request, rng)
     label = request.find(_LABELLED_LETTER)
-    return f"{label[1]}{chosen[:1]}" if chosen and label and _LETTER.match(chosen) else chosen
+    return f"{label[1]}{chosen[:1]}" if chosen and label and chosen[1:2] in ("", ")") else chosen
 
 
 def _choose_option(request: Request, rng: Random) -> str | None:
@@ -243,7 +265,7 @@ def pick(options: Mapping[str, str], said: str, *, request: Request, rng: Random
     truths = {read_truth(option): option for option in options}
     if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
         return truths[is_true]
-    result = compute(request.text, bare=True)
+    result = compute(request.text)
     spoken = set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
     named = [
@@ -309,18 +331,11 @@ _WHAT = compile_lazily(
     r"[ \t]*(?P<colon>[:,]?)\s*(?P<what>(?P<quoted>\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»"
     r"|`[^`\n]{1,2000}`|'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w))|[^\s\"“«`][^\n]{0,2000})"
 )
-_REPEATING = compile_lazily(r"\b(?:say|repeat|echo|copy)\b")
-_VERBATIM = compile_lazily(
-    r"\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
-    r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
-)
-_ALONE = compile_lazily(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
+_CAPITALS = compile_lazily(r"[A-Z][A-Z_]{1,19}")
 _DESCRIBED = compile_lazily(
     r"(?i)(?:[\w-]+ ){0,4}questions?\b"
     rf"|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
 )
-_CONDITION = compile_lazily(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
-_IF = compile_lazily(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
 _MET = compile_lazily(
     r"(?i)\b(?:if|when) you(?: can| are| have)? (?:hear|read|see|understand|understood|received?|get|got|ready)\b"
     r"(?: (?:me|this|it|that))?(?: (?:message|text|prompt))?"
@@ -330,10 +345,6 @@ _NOTHING_ELSE = compile_lazily(
     r"|,? please\b| unless\b| to (?:confirm|acknowledge|continue|proceed)\b"
 )
 _STANDALONE = compile_lazily(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
-_BARE_RESULT = compile_lazily(
-    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value)\b|\bnumber only\b|\bno (?:explanation|words"
-    r"|text)\b"
-)
 _BOUNDS = compile_lazily(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
     r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
@@ -344,14 +355,15 @@ _VALUE_ALONE = compile_lazily(
     r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
     r"(?=[.,;:\n]|$| (?:for|of|in|from|and)\b)"
 )
-_CASE = compile_lazily(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
-_OTHERWISE = compile_lazily(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
+_RATINGS = make_vocabulary("score scores rate rating scale")
+_CASE = compile_lazily(
+    r"(?i)\b(?:(?P<other>otherwise|else|in (?:all|any) other cases?|if not?)|if|when|whenever|unless)\b"
+)
 _CLAUSE_END = compile_lazily(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = compile_lazily(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
     r"|no (?:more |further |major )?(?:changes?|comments?|issues?|problems?))\b"
 )
-_RATED = compile_lazily(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _OUTCOME = compile_lazily(
     r"(?:\b(?P<ordered>(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
     r"|simply|the|words?|phrase|a|single)\b){0,5}\s*:?\s*)|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“]"
@@ -373,7 +385,6 @@ _RANKING = compile_lazily(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
-_LETTER = compile_lazily(r"[A-Za-z](?:\)|$)")
 _LABELLED_LETTER = compile_lazily(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
 _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 
@@ -381,18 +392,17 @@ _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:sin
 # Sums
 
 
-def compute(text: str, *, bare: bool) -> str | None:
-    """Return the result of the sum that a text asks for, after the sum unless `bare`; None where it asks for none."""
+def compute(text: str) -> str | None:
+    """Return the result of the sum that a text asks for; None where it asks for none."""
     found = find_sum(text)
     if found is None:
         return None
     try:
-        result = _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval")))
+        return _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval")))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
         return None
-    return result if bare else f"{' '.join(found.split()).replace(' / 100 * ', '% of ')} = {result}"
 
 
 def find_sum(text: str) -> str | None:
@@ -469,12 +479,12 @@ def write_stub(text: str, rules: str = "") -> str | None:
     said = _CODE.search(text)
     alone = _CODE_ALONE.search(text) or _CODE_ALONE.search(rules)
     spoken = [found[1] for each in (text, rules) if (found := _LANGUAGES.search(each.lower()))]
-    if said is None and any(map(_SQL_ORDERED.search, (text, rules))):
+    named = next(iter(spoken), "python")
+    if any(map(_SQL_ORDERED.search, (text, rules))) or (alone and "sql" in named):
         return write_sql(text, rules)
     if said is None and (alone is None or not spoken):
         return None
-    named = next(iter(spoken), "python")
-    language = "sql" if named.endswith("sql") else _ALIASES.get(named, named)
+    language = _ALIASES.get(named, named)
     stub = _fill_stub(language, text)
     return stub if alone else f"```{language}\n{stub}\n```"
 
@@ -536,7 +546,7 @@ _TABLE = compile_lazily(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60
 _ROW_OF_NAMES = compile_lazily(r"(?m)^(\w{1,60}(?:, \w{1,60}){0,200})$")
 _CODE = compile_lazily(
     r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
-    r"\b(?:functions?|scripts?|programs?|class|code|snippet|sql quer(?:y|ies)|regex|command|one-liner)\b(?! of\b)"
+    r"\b(?:functions?|scripts?|programs?|class|code|snippet|regex|command|one-liner)\b(?! of\b)"
 )
 _CODE_ALONE = compile_lazily(
     r"(?i)\b(?:only|just|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|sql|regex|quer(?:y|ies)|functions?)\b"
@@ -546,5 +556,5 @@ _LANGUAGES = compile_lazily(
     r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
     r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
 )
-_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
+_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "shell": "bash"}
 _SIGNATURE = compile_lazily(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")

@@ -214,7 +214,7 @@ def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[
     names = [name for name in properties if split_words(name)[-1:] in _ANSWER_NAMES]
     if not names or list_result_texts(call):
         return {}
-    result = compute(said, bare=True)
+    result = compute(said)
     found = find_passage(call, find_topic(call)) if result is None else try_parse(result, result)
     return dict.fromkeys(names[:1], found) if found is not None else {}
 

@@ -18,10 +18,11 @@ from mockserver.core.seed import Random
 from mockserver.model.arguments import find_mentions
 from mockserver.model.listed_options import list_options
 from mockserver.model.orders import NUMBER, Request, read_word_group
-from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, list_content_words
+from mockserver.model.prose import SENTENCE, Speaker, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
 from mockserver.model.shapes import DescribedShape, infer_shape, make_record_schema
 from mockserver.model.vocabulary import (
+    ENGLISH,
     RULING,
     capitalize,
     cut_excerpt,

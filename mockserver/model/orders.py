@@ -20,12 +20,14 @@ from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.passages import denies
-from mockserver.model.prose import ENGLISH, SENTENCE, Topic, find_requested_language, list_content_words
+from mockserver.model.prose import SENTENCE, Topic, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
 from mockserver.model.shapes import infer_shape
 from mockserver.model.vocabulary import (
+    ENGLISH,
     NUMBER_WORDS,
     capitalize,
+    find_requested_language,
     find_singular,
     make_vocabulary,
     read_english,

@@ -16,27 +16,19 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.prose import (
+from mockserver.model.prose import QUESTION_SIGNS, SENTENCE, SIGNS, Topic, is_order, read_english_topic, write_text_on
+from mockserver.model.vocabulary import (
     ENGLISH,
     LETTERS_ALONE,
-    QUESTION_SIGNS,
-    SENTENCE,
-    SIGNS,
-    UNSPACED,
-    Topic,
-    find_language,
-    is_order,
-    list_foreign_words,
-    read_english_topic,
-    read_stop_words,
-    write_text_on,
-)
-from mockserver.model.vocabulary import (
     RULING,
+    UNSPACED,
     cut_excerpt,
+    find_language,
     fold,
+    list_foreign_words,
     make_vocabulary,
     read_english,
+    read_stop_words,
     read_word_set,
     split_words,
     stem,

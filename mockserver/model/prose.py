@@ -41,6 +41,7 @@ from mockserver.model.vocabulary import (
     read_languages,
     read_lexicon,
     read_stop_words,
+    read_word_lists,
 )
 
 SIGNS = " \t\n.,;:!?¿¡。，！？；：؟\"'`*#-–—…()[]{}<>«»„“”‘’「」『』/\\|"
@@ -109,21 +110,25 @@ class _Question(NamedTuple):
 def _read_question(request: str) -> _Question:
     """Read a question in English."""
     plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
-    plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
-    if found := _INTERROGATIVE.match(plain):
-        rest = plain[found.end() :]
-        kind = str(found.lastgroup)
-        if kind == "how":
-            return _Question(kind, act=_read_phrase(rest))
-        being = _BEING.match(rest) if kind != "why" else None
-        return _Question(
-            kind, _read_phrase(rest[being.end() :]) if being else "".join(list_content_words(rest, ENGLISH)[:1])
-        )
-    if telling := _make_telling_pattern().match(plain):
-        return _Question("tell", _read_phrase(plain[telling.end() :]))
-    if is_order(plain):
-        return _Question("do", act=_read_phrase(plain[:1].lower() + plain[1:]))
+    first = _FIRST_LETTERS.match(plain)
+    if first is not None and first[0].lower() in _list_openings():  # most statements end here
+        plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
+        if found := _make_question_pattern().match(plain):
+            return _read_asked(str(found.lastgroup), plain[found.end() :])
+        if telling := _make_telling_pattern().match(plain):
+            return _Question("tell", _read_phrase(plain[telling.end() :]))
+        if is_order(plain):
+            return _Question("do", act=_read_phrase(plain[:1].lower() + plain[1:]))
     return _Question("state", " and ".join(list_content_words(plain, ENGLISH)[-2:]))
+
+
+def _read_asked(kind: str, rest: str) -> _Question:
+    """Read what follows the first words of a question of a kind."""
+    if kind == "how":
+        return _Question(kind, act=_read_phrase(rest))
+    if kind != "why" and (being := _BEING.match(rest)):
+        return _Question(kind, _read_phrase(rest[being.end() :]))
+    return _Question(kind, "".join(list_content_words(rest, ENGLISH)[:1]))
 
 
 def is_order(sentence: str) -> bool:
@@ -186,6 +191,22 @@ def _read_orders() -> frozenset[str]:
 
 
 @cache
+def _list_openings() -> frozenset[str]:
+    """Return the first words of questions, of orders, and of what stands before them."""
+    words = [word for name in ("polite", "verbs", "telling") for word in read_english(name, "orders")]
+    asked = [word for kind in read_word_lists("english")["questions"] for word in read_english(kind, "questions")]
+    return frozenset(first[0] for first in map(_FIRST_LETTERS.match, (*words, *asked)) if first)
+
+
+@cache
+def _make_question_pattern() -> re.Pattern[str]:
+    """Return a pattern of how questions begin, with a group for each kind."""
+    kinds = read_word_lists("english")["questions"]
+    groups = [f"(?P<{kind}>(?:{'|'.join(read_english(kind, 'questions'))})\\b)" for kind in kinds]
+    return re.compile(rf"(?i)(?:{'|'.join(groups)})\s*")
+
+
+@cache
 def _make_telling_pattern() -> re.Pattern[str]:
     verbs = "|".join(read_english("telling", "orders"))
     return re.compile(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+(?:(?:of|on)\s+)?)?")
@@ -200,6 +221,7 @@ _WORD = compile_lazily(f"[{LETTERS}]+(?:[-'’][{LETTERS}]+)*")
 _QUOTES = compile_lazily(r'["“”„«»`*#\[\]{}<>]')
 _EMPTY = compile_lazily(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
 _FIRST_WORD = compile_lazily(r"(?i)(?:please\s+)?([a-z]+)\b")
+_FIRST_LETTERS = compile_lazily(r"(?i)[a-z]+")
 _CLAUSE = compile_lazily(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
@@ -210,15 +232,6 @@ _POLITE = compile_lazily(
     do\ you\ know|let's|help\ me(?:\ to|\ with)?|tell\ me(?=\ (?:what|how|why|when|where|who|which|if|whether)\b)|
     (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
     (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
-)
-_INTERROGATIVE = compile_lazily(
-    r"""(?ix)(?:
-    (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
-    (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |
-    (?P<what>(?:what|which|how)\b) | (?P<why>why\b) | (?P<when>when\b|at\ what\ time\b) | (?P<where>where\b) |
-    (?P<who>(?:who|whom|whose)\b) |
-    (?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)
-    )\s*"""
 )
 _BEING = compile_lazily(r"(?i)(?:is|are|was|were|['’]s)\s+")
 _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import compile_lazily
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import Random
 from mockserver.model.arguments import find_mentions
 from mockserver.model.listed_options import list_options
-from mockserver.model.orders import NUMBER, Request, read_word_group
+from mockserver.model.orders import NUMBER, Request, find_in_rules, read_word_group
 from mockserver.model.prose import SENTENCE, Speaker, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
 from mockserver.model.shapes import DescribedShape, infer_shape, make_record_schema
@@ -42,7 +42,7 @@ def write_list(request: Request, rng: Random) -> str | None:
     order = request.text
     points = request.find(_POINTS)
     is_bulleted = request.find(_BULLETED) is not None
-    if counted is None and (_SEPARATED.search(request.rules) or is_bulleted):
+    if counted is None and (find_in_rules(_SEPARATED, request.rules) or is_bulleted):
         counted = _find_counted(request.rules)
         order = f"{request.rules}\n{request.text}"
     if not (counted or points or is_bulleted or _LIST.search(fold(request.text))):
@@ -181,12 +181,9 @@ def find_closing(call: Call) -> Closing:
     asked = [at for at, message in enumerate(messages) if message.role == "user"]
     ruling = [at for at, message in enumerate(messages) if message.role in RULING]
     for at in sorted({*ruling[:_MOST_RULING], *ruling[-_MOST_RULING:], *asked[:1], *asked[-1:]}):
-        for sentence in _SENTENCE_WITH_QUOTES.findall(cut_excerpt(messages[at].text)):
-            order = _CLOSING.fullmatch(sentence)
-            is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
-            if order and is_due and not _ORDERED_LABEL.search(sentence):
-                found.append((order, at in asked[-1:]))
-                messages[at] = replace(messages[at], text=messages[at].text.replace(sentence, " "))
+        for order in _list_closings(cut_excerpt(messages[at].text)):
+            found.append((order, at in asked[-1:]))
+            messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], " "))
     if not found:
         return Closing(call)
     order, by_user = found[-1]
@@ -198,6 +195,14 @@ def find_closing(call: Call) -> Closing:
     is_idle = last.role == "user" and read_word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
     alone = approves or (bool(call.turn or by_user) and is_idle)
     return Closing(call, (order["quoted"] or order["bare"]).strip(), alone)
+
+
+@remember(64)  # instructions come again and again
+def _list_closings(text: str) -> Sequence[re.Match[str]]:
+    """Return the sentences of a text that order a last word."""
+    orders = [order for each in _SENTENCE_WITH_QUOTES.findall(text) if (order := _CLOSING.fullmatch(each))]
+    due = [each for each in orders if each["ending"] or WHEN_DONE.search(each[0])]
+    return [each for each in due if not _FAILING.search(each[0]) and not _ORDERED_LABEL.search(each[0])]
 
 
 def remove_form(call: Call) -> Call:
@@ -346,6 +351,7 @@ _TOKEN = compile_lazily(r"[\w'-]+|[^\w\s]")
 # Forms to fill in
 
 
+@remember(64)  # instructions come again and again
 def find_form(text: str) -> DescribedShape | None:
     """Return the form that a text orders, such as `name|age`, `Name: <name>`, `<a>what it holds</a>` or YAML."""
     if (in_yaml := _find_yaml(text)) is not None:
@@ -366,7 +372,7 @@ def find_form(text: str) -> DescribedShape | None:
 
 def _find_yaml(text: str) -> DescribedShape | None:
     """Return the last example in YAML that a text shows as the format of the answer."""
-    shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
+    shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)] if "```y" in text else []
     if not shown:
         return None
     from mockserver.config.yaml_reader import parse  # few prompts need it

@@ -51,11 +51,11 @@ class Request(Struct, frozen=True):
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Return the first match in what the user says, or else in the rules."""
-        return pattern.search(self.text) or _find_in_rules(pattern, self.rules)
+        return pattern.search(self.text) or find_in_rules(pattern, self.rules)
 
 
 @remember(512)  # a client sends the same rules with each request
-def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
+def find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
     return pattern.search(rules)
 
 
@@ -158,11 +158,6 @@ def rephrase(request: Request, rng: Random) -> str | None:
     return capitalize(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
 
 
-def write_code(request: Request, rng: Random) -> str | None:
-    """Return the code that a text asks for; None if it asks for none."""
-    return write_stub(request.text, request.rules)
-
-
 def calculate(request: Request, rng: Random) -> str | None:
     """Return the result of the sum in a request; None if there is no sum in it."""
     return compute(request.text)
@@ -203,8 +198,7 @@ def decide(request: Request) -> str | None:
     The case is the one that approves, else the one whose condition fits the text best, else the other one.
     """
     for order in (request.text, request.rules):
-        outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
-        outcomes = [*dropwhile(lambda each: not each["ordered"], outcomes)]
+        outcomes = _list_outcomes(order)
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
         is_rating = all(map(str.isdecimal, spoken)) and not _RATINGS.isdisjoint(split_words(order))
         if not spoken or is_rating or (len(spoken) < 2 and not _is_of_others(order)):
@@ -227,6 +221,13 @@ def decide(request: Request) -> str | None:
         other = next((word for word in conditions if word not in stated), next(iter(spoken)))
         return approving or fitting or other
     return None
+
+
+@remember(64)  # a client sends the same rules with each request
+def _list_outcomes(text: str) -> Sequence[re.Match[str]]:
+    """Return the words that a text orders for several cases."""
+    outcomes = _OUTCOME.finditer(text) if len(_CASE.findall(text)) > 1 else ()
+    return [*dropwhile(lambda each: not each["ordered"], outcomes)]
 
 
 def _is_of_others(said: str) -> bool:
@@ -410,7 +411,9 @@ def compute(text: str) -> str | None:
 def find_sum(text: str) -> str | None:
     """Return the sum that a text asks for, in digits and signs: `3 + 4` for `3 plus 4`; None where it asks for none."""
     text = text[:4_000]
-    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
+    if _NUMBERS.search(text) is None:
+        return None
+    for spoken, sign in _list_spoken_signs():
         text = spoken.sub(sign, text)
     return next((found[0] for found in _SUM.finditer(text) if _is_question(text, found)), None)
 
@@ -457,7 +460,7 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_DIGIT = compile_lazily(r"\d")  # a sum needs one
+_NUMBERS = compile_lazily(r"\d\D+\d")  # a sum needs two
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
 _SUM = compile_lazily(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
@@ -473,21 +476,18 @@ _CUE = compile_lazily(
 # Code: stubs, as programs parse or run what they get
 
 
-def write_stub(text: str, rules: str = "") -> str | None:
-    """Return a stub in the language that a prompt, or else its rules, asks for; None if no code is ordered.
-
-    It is fenced unless only code may be written.
-    """
-    said = _CODE.search(text)
-    alone = _CODE_ALONE.search(text) or _CODE_ALONE.search(rules)
-    spoken = [found[1] for each in (text, rules) if (found := _LANGUAGES.search(each.lower()))]
-    named = next(iter(spoken), "python")
-    if any(map(_SQL_ORDERED.search, (text, rules))) or (alone and "sql" in named):
-        return write_sql(text, rules)
-    if said is None and (alone is None or not spoken):
+def write_code(request: Request, rng: Random) -> str | None:
+    """Return SQL, or a stub in the language that a prompt asks for, fenced unless only code may be written."""
+    said = _CODE.search(request.text)
+    alone = request.find(_CODE_ALONE)
+    spoken = request.find(_LANGUAGES)
+    named = spoken[1].lower() if spoken else "python"
+    if request.find(_SQL_ORDERED) or (alone and "sql" in named):
+        return write_sql(request.text, request.rules)
+    if said is None and (alone is None or spoken is None):
         return None
     language = _ALIASES.get(named, named)
-    stub = _fill_stub(language, text)
+    stub = _fill_stub(language, request.text)
     return stub if alone else f"```{language}\n{stub}\n```"
 
 
@@ -555,7 +555,7 @@ _CODE_ALONE = compile_lazily(
     r"|\b(?:code|command|sql|query|regex) only\b|\b(?:no|without)\b[^.\n]{0,20} (?:markdown|fences?|backticks)\b"
 )
 _LANGUAGES = compile_lazily(
-    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
+    r"(?i)\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
     r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
 )
 _ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "shell": "bash"}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import dropwhile
+from itertools import chain, dropwhile
 
 from msgspec import Struct
 
@@ -33,6 +33,7 @@ from mockserver.model.vocabulary import (
     read_english,
     read_truth,
     read_word_lists,
+    split_name,
     split_words,
 )
 
@@ -41,13 +42,17 @@ NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
 
 
 class Request(Struct, frozen=True):
-    """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them."""
+    """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them.
+
+    `earlier`: what the user said before.
+    """
 
     text: str
     rules: str
     topic: Topic
     facts: tuple[Fact, ...] = ()
     found: str = ""
+    earlier: str = ""
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Return the first match in what the user says, or else in the rules."""
@@ -121,13 +126,14 @@ def dictate(request: Request, rng: Random) -> str | None:
 def _find_dictation(text: str) -> Dictation | None:
     """Return the first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
+    material = range(text.find("\n\n"), text.rfind("\n\n"))  # between the first and the last paragraph
     for saying in _SAYING.finditer(text):
         at = end = saying.end()
         while (word := _NEXT.match(text, at)) and word[1].lower() in read_word_group("dictating"):
             at = word.end()
             end = end if word[1].lower() in _LEADING and text[at : at + 1] != ":" else at
         what = _WHAT.match(text, end)
-        if what is None:
+        if what is None or saying.start() in material:
             continue
         how = (*_list_words(text[saying.start() : end]), *what["colon"])
         before = re.split(r"[.!?\n]", unmet[max(0, saying.start() - 200) : saying.start()])[-1]
@@ -166,12 +172,14 @@ def calculate(request: Request, rng: Random) -> str | None:
 def rate(request: Request, rng: Random) -> str | None:
     """Return a number within the bounds that graders are given: `on a scale of 1 to 5`, `Rating: [[5]]`."""
     bounds = request.find(_BOUNDS)
-    if bounds is None:
+    if bounds is None or (bounds["of"] and _RATINGS.isdisjoint(split_words(bounds.string))):
         return None
-    low, high = sorted((int(bounds[1]), int(bounds[2])))
+    low, high = sorted((int(bounds["low"]), int(bounds["high"])))
     number = rng.randrange(low, high + 1)
     marked = request.find(_MARKED)
-    return str(number) if marked is None else f"{marked[1]}[[{number}]]"
+    if marked is None:
+        return str(number)
+    return f"{marked['mark']} {number}" if marked["mark"] else f"{marked['label']}[[{number}]]"
 
 
 def find_value(request: Request, rng: Random) -> str | None:
@@ -236,20 +244,13 @@ def _is_of_others(said: str) -> bool:
 
 
 def choose(request: Request, rng: Random) -> str | None:
-    """Return one of the options that the prompt or the rules allow, behind an ordered label: `ANSWER: $LETTER`."""
-    chosen = _choose_option(request, rng)
-    label = request.find(_LABELLED_LETTER)
-    return f"{label[1]}{chosen[:1]}" if chosen and label and chosen[1:2] in ("", ")") else chosen
-
-
-def _choose_option(request: Request, rng: Random) -> str | None:
-    """Return the true option if possible, or the one that is named."""
+    """Return one of the options that the prompt or the rules allow: the true one if possible, or the one named."""
     if (number := _choose_number(request, rng)) is not None:
         return number
     lettered = _find_lettered(request.text)
     for text in (request.text, request.rules):
         marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
-        if len(marks) > 1:
+        if len(marks) > 1 and not _MARKED.search(text):
             return marks[rng.randrange(len(marks))]
         for listing in list_options(text)[:1]:
             rest = text[: listing.start] + " " + text[listing.end :]
@@ -284,6 +285,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     """Return the number of the passage that fits best, or of all that fit: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
+    said = f"{request.earlier}\n{said}" if shown and shown["arrow"] else said  # each passage may be a message
     options = {line[1]: line[2] for line in _NUMBERED.finditer(said)}
     rest = _NUMBERED.sub("", said)
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
@@ -347,12 +349,17 @@ _NOTHING_ELSE = compile_lazily(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|\s\(|,? only\b[.!]?$"
     r"|,? please\b| unless\b| to (?:confirm|acknowledge|continue|proceed)\b"
 )
-_STANDALONE = compile_lazily(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
-_BOUNDS = compile_lazily(
-    r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
-    r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
+_STANDALONE = compile_lazily(
+    r"(?i)\b(?:(?:standalone|improved|better|step-back) (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b"
 )
-_MARKED = compile_lazily(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
+_BOUNDS = compile_lazily(
+    r"(?im)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
+    r"score\b[^.\n]{0,40}?\(|^(?P<of>\w{3,20}) \()(?P<low>\d{1,6})\s*(?:and|to|-|–)\s*(?P<high>\d{1,6})\b"
+)
+_MARKED = compile_lazily(
+    r"(?P<label>(?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]"
+    r"|(?P<mark>\[[A-Z]{3,20}\]) \(an? (?:integer|number)"
+)
 _VALUE_ALONE = compile_lazily(
     r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"
     r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
@@ -382,13 +389,13 @@ _NUMBERED = compile_lazily(
     r"([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = compile_lazily(
-    r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"
+    r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit|choice)\b"
+    r"|\b(?:number|index|id) only\b"
 )
 _RANKING = compile_lazily(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
-_LABELLED_LETTER = compile_lazily(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
 _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 
 
@@ -523,10 +530,12 @@ def write_sql(said: str, context: str) -> str:
     """Return a query of the table that a question names, of those that the context or the question itself shows."""
     tables = [table for text in (context, said) for table in _TABLE.findall(text)]
     tables = tables or [table for line in _ROW_OF_NAMES.findall(context) for table in line.split(", ")]
-    about = [find_singular(word) for word in list_content_words(_TABLE.sub(" ", said), ENGLISH)]
+    known = {find_singular(table): table for table in reversed(tables)}
+    lines = reversed(_TABLE.sub(" ", said).splitlines())  # the question stands at the end
+    named = (known[word] for line in lines for word in split_name(line) if word in known)
     silent = read_english("said_of_code", "formats")
-    named = next((table for table in tables if find_singular(table) in about), None)
-    table = named or next(iter((*tables, *(word for word in about if word not in silent))), "items")
+    about = (find_singular(word) for word in list_content_words(said, ENGLISH) if word.lower() not in silent)
+    table = next(chain(named, tables, about), "items")
     return " ".join(("SELECT", "COUNT(*)" if "how many" in said.lower() else "*", "FROM", table, "LIMIT 10"))
 
 

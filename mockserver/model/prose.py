@@ -161,9 +161,16 @@ def _find_request(text: str) -> str:
     telling = [found for found in sentences if len(found) > 1 and not _EMPTY.match(found)]
     if len(telling) < 2:
         return telling[0] if telling else ""
-    questions = (found for found in reversed(telling) if found.endswith(QUESTION_SIGNS))
+    questions = (_cut_lead(found) for found in reversed(telling) if found.endswith(QUESTION_SIGNS))
     orders = (found for found in telling if is_order(found))
     return next(questions, None) or next(orders, None) or telling[0]
+
+
+def _cut_lead(question: str) -> str:
+    """Return a question without what leads to it: `The query is as follows: When did it open?`"""
+    *_, rest = question.rpartition(": ")
+    first = _FIRST_LETTERS.match(rest)
+    return rest if first is not None and first[0].lower() in _list_openings() else question
 
 
 def _trim_request(request: str, language: str) -> str:

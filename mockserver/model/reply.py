@@ -110,6 +110,7 @@ def _read_request(call: Call) -> Request:
         topic=about,
         facts=list_facts(call) if results else (),
         found=results or "",
+        earlier=cut_excerpt("\n".join(each.text for each in call.messages[:-1] if each.role == "user")),
     )
 
 

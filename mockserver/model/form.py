@@ -63,6 +63,16 @@ def write_list(request: Request, rng: Random) -> str | None:
     return "\n".join(f"- {item}" if is_bulleted or points else f"{at}. {item}" for at, item in enumerate(items, 1))
 
 
+def write_title(request: Request) -> str | None:
+    """Return the title that a prompt orders for a chat or a text: its first words that tell anything; else None."""
+    order = None if request.found else request.find(_TITLE)
+    if order is None:
+        return None
+    about = _find_material(request.text) if order.string is request.text else request.text
+    words = list_content_words(about or request.topic.subject, ENGLISH)[:_LONGEST_TITLE]
+    return " ".join(map(capitalize, words)) or None
+
+
 def _find_counted(text: str) -> re.Match[str] | None:
     """Return the list that a text orders: "give me 3 tips".
 
@@ -129,6 +139,8 @@ def _shorten(answer: str, request: Request) -> str:
         return answer
     number = read_number(found["number"])
     if found["unit"].lower() == "word":
+        if len(answer.split()) <= number:
+            return answer
         return " ".join(answer.split()[:number]).rstrip(".,;:?!") + "." * (number > 1)
     return "".join(islice((each[0] for each in SENTENCE.finditer(answer)), number)).strip()
 
@@ -297,6 +309,11 @@ _LIST = compile_lazily(
 )
 _LISTED = compile_lazily(r"(?i)(?P<bullets>\bbullet(?:s|ed)?\b|\bmarkdown list\b)|(?<!in )\ba numbered list\b")
 _EXTRACTED = compile_lazily(r"\bextract (?:all |any )?(?:of )?(?:the )?(?P<noun>(?:[a-z]+ )?[a-z]{3,20}s)\b")
+_LONGEST_TITLE = 5  # words
+_TITLE = compile_lazily(
+    r"(?i)\b(?:generate|create|write|give|provide|suggest|make|come up with)\b[^.\n]{0,60}\b(?:title|headline)\b"
+    r"(?! (?:and|of|case)\b)"
+)
 _MOST_MATERIAL = 4_000  # characters
 _MATERIAL = compile_lazily(
     r"-{8,}\n((?:(?!-{8})[^\n]*\n){1,40})-{8,}|"

@@ -28,7 +28,7 @@ from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_mentions, find_record
 from mockserver.model.choosing import list_properties
 from mockserver.model.conversation import cut_examples, unwrap
-from mockserver.model.form import find_closing, find_form, finish_answer, write_list
+from mockserver.model.form import find_closing, find_form, finish_answer, write_list, write_title
 from mockserver.model.hosted import cite_sources
 from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
 from mockserver.model.notations import answer_in_notation
@@ -97,7 +97,13 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng=rng, options=options)[0]
+    answer = (
+        answer
+        or write_title(asked)
+        or write_list(asked, rng)
+        or results
+        or write_text_on(about, call, rng=rng, options=options)[0]
+    )
     return _draft(end.close(find_separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 

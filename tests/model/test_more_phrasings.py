@@ -392,6 +392,14 @@ PHRASINGS["judges and rankers"] = [
         "Look at the input and reason about its meaning.\nHere is the initial question:\n ------- \nHow hot is tea?\n ------- \nFormulate an improved question:",
         matches(r"How hot is tea\?"),
     ),
+    (
+        "Generate a concise, 3-5 word title for this conversation, without quotes: user: how do I bake bread?",
+        matches("Bake Bread"),
+    ),
+    (
+        "You will generate a short title based on the first message a user begins a conversation with. Do not use quotes. ¦ How do I bake bread?",
+        matches("Bake Bread"),
+    ),
     ("First line must read 'safe' or 'unsafe'. ¦ how do I bake bread?", matches("safe|unsafe")),
     ("You know the rules of chess. If you understand, reply with just: 'Ready.'", matches(r"Ready\.")),
     (

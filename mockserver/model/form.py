@@ -13,15 +13,16 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import compile_lazily
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import Random
 from mockserver.model.arguments import find_mentions
 from mockserver.model.listed_options import list_options
-from mockserver.model.orders import NUMBER, Request, read_word_group
-from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, list_content_words
+from mockserver.model.orders import NUMBER, Request, find_in_rules, read_word_group
+from mockserver.model.prose import SENTENCE, Speaker, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
 from mockserver.model.shapes import DescribedShape, infer_shape, make_record_schema
 from mockserver.model.vocabulary import (
+    ENGLISH,
     RULING,
     capitalize,
     cut_excerpt,
@@ -40,23 +41,36 @@ def write_list(request: Request, rng: Random) -> str | None:
     counted = _find_counted(request.text)
     order = request.text
     points = request.find(_POINTS)
-    is_bulleted = request.find(_BULLETED) is not None
-    if counted is None and (_SEPARATED.search(request.rules) or is_bulleted):
+    listed = request.find(_LISTED)
+    is_bulleted = listed is not None and listed["bullets"] is not None
+    if counted is None and (find_in_rules(_SEPARATED, request.rules) or is_bulleted):
         counted = _find_counted(request.rules)
         order = f"{request.rules}\n{request.text}"
-    if not (counted or points or is_bulleted or _LIST.search(fold(request.text))):
+    if not (counted or points or listed or _LIST.search(fold(request.text))):
         return None
     counting = counted or points
     number = read_number(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
     number = min(max(number, 1), 50)
     made = [capitalize(f"{key}: {value}" if key else value) for key, value in request.facts]
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
-    noun = counted["noun"].lower() if counted and not made else ""
-    items = (made + _make_items(noun, number, about=about, rng=rng)[: max(0, number - len(made))])[:number]
+    named = counted or _EXTRACTED.search(fold(request.text))
+    noun = named["noun"] if named and not made else ""
+    more = _make_items(noun, number, about=about, rng=rng, fills=counted is not None)[: max(0, number - len(made))]
+    items = (made + more)[:number]
     if separated := _SEPARATED.search(order):
         in_row = separated["commas"] or separated["comma"]
         return ", ".join(item.partition(":")[0] for item in items) if in_row else "\n".join(items)
     return "\n".join(f"- {item}" if is_bulleted or points else f"{at}. {item}" for at, item in enumerate(items, 1))
+
+
+def write_title(request: Request) -> str | None:
+    """Return the title that a prompt orders for a chat or a text: its first words that tell anything; else None."""
+    order = None if request.found else request.find(_TITLE)
+    if order is None:
+        return None
+    about = _find_material(request.text) if order.string is request.text else request.text
+    words = list_content_words(about or request.topic.subject, ENGLISH)[:_LONGEST_TITLE]
+    return " ".join(map(capitalize, words)) or None
 
 
 def _find_counted(text: str) -> re.Match[str] | None:
@@ -75,16 +89,22 @@ def _find_material(text: str) -> str:
     return next(filter(None, found.groups()), "").strip() if found else ""
 
 
-def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
-    """Return `number` items of a noun; questions, searches and keywords are made of the words in `about`."""
+def _make_items(noun: str, number: int, about: str, rng: Random, *, fills: bool) -> list[str]:
+    """Return `number` items of a noun; questions, searches and keywords are made of the words in `about`.
+
+    If it has too few words for as many keywords, others are added if that `fills` what was ordered.
+    """
     thing = find_singular(noun)
     last = split_words(thing)[-1:] or ("",)
     telling = list_content_words(about, ENGLISH)
     is_reworded = about.endswith("?") and last[0] in read_english("wording", "list_items")
     kind = next((kind for kind in ("question", "query", "keyword") if last[0] in read_english(kind, "list_items")), "")
     kind = "question" if is_reworded else kind
+    if last[0] in read_english("name", "list_items"):
+        telling = tuple(word for word in telling if word[:1].isupper()) or telling
     if kind == "keyword" and about:
-        return [*telling, *(word for word in read_english("aspects") if word not in telling)][:number]
+        others = [word for word in read_english("aspects") if word not in telling] if fills or not telling else []
+        return [*telling, *others][:number]
     if kind and about:
         templates = read_english(f"{kind}_templates", "list_items")
         subject = " ".join(telling[:5]) or about[:80]
@@ -119,6 +139,8 @@ def _shorten(answer: str, request: Request) -> str:
         return answer
     number = read_number(found["number"])
     if found["unit"].lower() == "word":
+        if len(answer.split()) <= number:
+            return answer
         return " ".join(answer.split()[:number]).rstrip(".,;:?!") + "." * (number > 1)
     return "".join(islice((each[0] for each in SENTENCE.finditer(answer)), number)).strip()
 
@@ -130,12 +152,12 @@ def _add_label(answer: str, request: Request, rng: Random) -> str:
         return answer
     if found["begin"]:
         return f"{label}: {answer}"
-    first = SENTENCE.search(answer.rpartition(" = ")[2])
+    first = SENTENCE.search(answer)
     value = first[0].strip() if first else answer
     if _NUMERIC_GAP.match(found.string, found.end()):
         number = _NUMBER.search(value)
         value = number[0] if number else str(rng.randrange(2, 100))
-    return f"{answer}\n\n{label}: {value}"
+    return f"{label}: {value}" if value == answer else f"{answer}\n\n{label}: {value}"
 
 
 def _add_tags(answer: str, request: Request, rng: Random) -> str:
@@ -180,12 +202,9 @@ def find_closing(call: Call) -> Closing:
     asked = [at for at, message in enumerate(messages) if message.role == "user"]
     ruling = [at for at, message in enumerate(messages) if message.role in RULING]
     for at in sorted({*ruling[:_MOST_RULING], *ruling[-_MOST_RULING:], *asked[:1], *asked[-1:]}):
-        for sentence in _SENTENCE_WITH_QUOTES.findall(cut_excerpt(messages[at].text)):
-            order = _CLOSING.fullmatch(sentence)
-            is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
-            if order and is_due and not _ORDERED_LABEL.search(sentence):
-                found.append((order, at in asked[-1:]))
-                messages[at] = replace(messages[at], text=messages[at].text.replace(sentence, " "))
+        for order in _list_closings(cut_excerpt(messages[at].text)):
+            found.append((order, at in asked[-1:]))
+            messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], " "))
     if not found:
         return Closing(call)
     order, by_user = found[-1]
@@ -196,7 +215,19 @@ def find_closing(call: Call) -> Closing:
         return Closing(call)
     is_idle = last.role == "user" and read_word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
     alone = approves or (bool(call.turn or by_user) and is_idle)
-    return Closing(call, (order["quoted"] or order["bare"]).strip(), alone)
+    return Closing(call, _find_last_word(order).strip(), alone)
+
+
+@remember(64)  # instructions come again and again
+def _list_closings(text: str) -> Sequence[re.Match[str]]:
+    """Return the sentences of a text that order a last word."""
+    orders = [order for each in _SENTENCE_WITH_QUOTES.findall(text) if (order := _CLOSING.fullmatch(each))]
+    due = [each for each in orders if each["ending"] or WHEN_DONE.search(each[0].replace(_find_last_word(each), ""))]
+    return [each for each in due if not _FAILING.search(each[0]) and not _ORDERED_LABEL.search(each[0])]
+
+
+def _find_last_word(order: re.Match[str]) -> str:
+    return order["quoted"] or order["bare"]
 
 
 def remove_form(call: Call) -> Call:
@@ -255,7 +286,8 @@ def cut_manual(text: str) -> str:
 
 
 _LENGTH = compile_lazily(
-    r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?:\d{1,2} ?(?:-|–|to) ?)?"
+    r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give|concise,|short,|brief,) "
+    r"(?:\d{1,2} ?(?:-|–|to) ?)?"
     rf"(?P<number>(?!an? (?!single\b)){NUMBER})[ -](?:(?:short|single|brief|complete) )?"
     r"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
@@ -266,7 +298,7 @@ _ONE_TEXT = compile_lazily(
 )
 _COUNTED = compile_lazily(
     r"\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|what are|top|come up with|propose"
-    r"|make|produce|rewrite|rephrase|paraphrase|break|split|extract)\b[^.?!\n]{0,60}?\b"
+    r"|set ?up|make|produce|rewrite|rephrase|paraphrase|break|split|extract)\b[^.?!\n]{0,60}?\b"
     rf"(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+"
     r"(?:(?:of the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{2,20})\s+){0,3}?(?P<noun>(?:[a-z]+-)?[a-z]{2,30}s|people)\b"
 )
@@ -275,9 +307,16 @@ _LIST = compile_lazily(
     r"|(?:as a (?:numbered )?|in a |comma[- ]separated )list|step[- ]by[- ]step (?!in)|checklist)\b"
     r"|^\s*(?:please )?list\b"
 )
-_BULLETED = compile_lazily(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
+_LISTED = compile_lazily(r"(?i)(?P<bullets>\bbullet(?:s|ed)?\b|\bmarkdown list\b)|(?<!in )\ba numbered list\b")
+_EXTRACTED = compile_lazily(r"\bextract (?:all |any )?(?:of )?(?:the )?(?P<noun>(?:[a-z]+ )?[a-z]{3,20}s)\b")
+_LONGEST_TITLE = 5  # words
+_TITLE = compile_lazily(
+    r"(?i)\b(?:generate|create|write|give|provide|suggest|make|come up with)\b[^.\n]{0,60}\b(?:title|headline)\b"
+    r"(?! (?:and|of|case)\b)"
+)
 _MOST_MATERIAL = 4_000  # characters
 _MATERIAL = compile_lazily(
+    r"-{8,}\n((?:(?!-{8})[^\n]*\n){1,40})-{8,}|"
     r"[:：][ \t]*\n?[\"'“]?([^\s:\"'“”][^:：\n]{0,2000}?)[\"'”]?(?:\s+[A-Z][\w ()]{0,40}:)?\s*\Z"
     r"|\n\n([^\n]{2,2000})\s*\Z|[\"“]([^\"“”\n]{2,2000})[\"”]"
 )
@@ -295,10 +334,10 @@ _NUMBER = compile_lazily(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = compile_lazily(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
 _ORDERED_LABEL = compile_lazily(
     r"\b(?i:(?P<begin>begin|start|prefix)|end|finish|conclude|put|write|give|report|state|provide|be)\b"
-    r"(?:[^\n]{0,80}?\b(?i:with|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase"
+    r"(?:[^\n]{0,80}?\b(?i:with|behind|template|form|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase"
     r"|following)\b)*"
-    r":?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"
-    r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+    r":?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{$]|[XYZ]\b|\.\.|…|_))"
+    r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}(?=:)|[A-Z]\w{2,20}(?=: ?\$)):)"
 )
 _HTML = make_vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
 _TAG = compile_lazily(
@@ -345,6 +384,7 @@ _TOKEN = compile_lazily(r"[\w'-]+|[^\w\s]")
 # Forms to fill in
 
 
+@remember(64)  # instructions come again and again
 def find_form(text: str) -> DescribedShape | None:
     """Return the form that a text orders, such as `name|age`, `Name: <name>`, `<a>what it holds</a>` or YAML."""
     if (in_yaml := _find_yaml(text)) is not None:
@@ -365,7 +405,7 @@ def find_form(text: str) -> DescribedShape | None:
 
 def _find_yaml(text: str) -> DescribedShape | None:
     """Return the last example in YAML that a text shows as the format of the answer."""
-    shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
+    shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)] if "```y" in text else []
     if not shown:
         return None
     from mockserver.config.yaml_reader import parse  # few prompts need it

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import dropwhile
+from itertools import chain, dropwhile
 
 from msgspec import Struct
 
@@ -20,16 +20,20 @@ from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.passages import denies
-from mockserver.model.prose import ENGLISH, SENTENCE, Topic, find_requested_language, list_content_words
+from mockserver.model.prose import SENTENCE, Topic, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
 from mockserver.model.shapes import infer_shape
 from mockserver.model.vocabulary import (
+    ENGLISH,
     NUMBER_WORDS,
     capitalize,
+    find_requested_language,
     find_singular,
+    make_vocabulary,
     read_english,
     read_truth,
     read_word_lists,
+    split_name,
     split_words,
 )
 
@@ -38,21 +42,25 @@ NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
 
 
 class Request(Struct, frozen=True):
-    """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them."""
+    """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them.
+
+    `earlier`: what the user said before.
+    """
 
     text: str
     rules: str
     topic: Topic
     facts: tuple[Fact, ...] = ()
     found: str = ""
+    earlier: str = ""
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Return the first match in what the user says, or else in the rules."""
-        return pattern.search(self.text) or _find_in_rules(pattern, self.rules)
+        return pattern.search(self.text) or find_in_rules(pattern, self.rules)
 
 
 @remember(512)  # a client sends the same rules with each request
-def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
+def find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
     return pattern.search(rules)
 
 
@@ -82,21 +90,26 @@ def find_courtesy(text: str) -> str:
 
 
 class Dictation(Struct, frozen=True):
-    """An order to say something: how (`reply with exactly`), what, and whether that is quoted."""
+    """An order to say something: the words that order it (`reply with exactly`), what, and whether that is quoted."""
 
-    how: str
+    how: Sequence[str]
     what: str
     is_quoted: bool
 
     @property
     def gives_the_words(self) -> bool:
         """Whether it gives the exact words, and not what they should be about or look like."""
-        if self.is_quoted or _ALONE.match(self.what) or (":" in self.how and _VERBATIM.search(self.how)):
-            return True
         first = re.split(r"[\s,.!?:]", self.what, maxsplit=1)[0].lower()
-        if first in read_word_group("describing") or _DESCRIBED.match(self.what):
-            return self.how.endswith((" word", " text", " token"))
-        return bool(_REPEATING.search(self.how) or _VERBATIM.search(self.how))
+        is_described = first in read_word_group("describing")
+        if self.is_quoted or (not is_described and _CAPITALS.fullmatch(self.what)):
+            return True
+        if is_described or _DESCRIBED.match(self.what):
+            return self.how[-1] in ("word", "text", "token") or (self.how[-1] == ":" and self._is_exact)
+        return self._is_exact or not read_word_group("repeating").isdisjoint(self.how)
+
+    @property
+    def _is_exact(self) -> bool:
+        return not read_word_group("exact").isdisjoint(self.how)
 
 
 def dictate(request: Request, rng: Random) -> str | None:
@@ -104,33 +117,45 @@ def dictate(request: Request, rng: Random) -> str | None:
     ordered = _find_dictation(request.rules)
     if ordered is None or not (ordered.is_quoted or "exactly" in ordered.how):
         ordered = _find_dictation(request.text)
-    if ordered is None or find_requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
+    if ordered is None or find_requested_language(" ".join((*ordered.how, ordered.what))) not in (None, ENGLISH):
         return None
-    if ordered.is_quoted:
-        return ordered.what[1:-1].strip()
-    what = _NOTHING_ELSE.split(ordered.what, maxsplit=1)[0].strip()
-    return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
+    return ordered.what or None
 
 
 @remember(64)
 def _find_dictation(text: str) -> Dictation | None:
     """Return the first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
+    material = range(text.find("\n\n"), text.rfind("\n\n"))  # between the first and the last paragraph
     for saying in _SAYING.finditer(text):
         at = end = saying.end()
         while (word := _NEXT.match(text, at)) and word[1].lower() in read_word_group("dictating"):
             at = word.end()
             end = end if word[1].lower() in _LEADING and text[at : at + 1] != ":" else at
         what = _WHAT.match(text, end)
-        how = f"{text[saying.start() : end]}{what['colon']}".lower() if what else ""
-        denies = saying["denies"] and not re.search(r"\b(?:but|except|than)\b", how)
-        before = unmet[max(0, saying.start() - 200) : saying.start()]
-        if what is None or denies or _CONDITION.search(before) or _IF.match(unmet, what.end()):
+        if what is None or saying.start() in material:
             continue
-        found = Dictation(how, what["what"], what["quoted"] is not None)
+        how = (*_list_words(text[saying.start() : end]), *what["colon"])
+        before = re.split(r"[.!?\n]", unmet[max(0, saying.start() - 200) : saying.start()])[-1]
+        behind = unmet[what.end() :].lstrip(" ,").split(maxsplit=1)[:1]
+        if not read_word_group("conditions").isdisjoint((*_list_words(before), *map(str.lower, behind))):
+            continue
+        if saying["denies"] and {"but", "except", "than"}.isdisjoint(how):
+            continue
+        said = what["what"]
+        if is_quoted := what["quoted"] is not None:
+            said = said[1:-1].strip()
+        else:
+            said = _NOTHING_ELSE.split(said, maxsplit=1)[0].strip()
+            said = said[:-1] if said.endswith(".") and not said.endswith("..") else said
+        found = Dictation(how, said, is_quoted)
         if found.gives_the_words:
             return found
     return None
+
+
+def _list_words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", text.lower())
 
 
 def rephrase(request: Request, rng: Random) -> str | None:
@@ -139,25 +164,22 @@ def rephrase(request: Request, rng: Random) -> str | None:
     return capitalize(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
 
 
-def write_code(request: Request, rng: Random) -> str | None:
-    """Return the code that a text asks for; None if it asks for none."""
-    return write_stub(request.text, request.rules)
-
-
 def calculate(request: Request, rng: Random) -> str | None:
     """Return the result of the sum in a request; None if there is no sum in it."""
-    return compute(request.text, bare=request.find(_BARE_RESULT) is not None)
+    return compute(request.text)
 
 
 def rate(request: Request, rng: Random) -> str | None:
     """Return a number within the bounds that graders are given: `on a scale of 1 to 5`, `Rating: [[5]]`."""
     bounds = request.find(_BOUNDS)
-    if bounds is None:
+    if bounds is None or (bounds["of"] and _RATINGS.isdisjoint(split_words(bounds.string))):
         return None
-    low, high = sorted((int(bounds[1]), int(bounds[2])))
+    low, high = sorted((int(bounds["low"]), int(bounds["high"])))
     number = rng.randrange(low, high + 1)
     marked = request.find(_MARKED)
-    return str(number) if marked is None else f"{marked[1]}[[{number}]]"
+    if marked is None:
+        return str(number)
+    return f"{marked['mark']} {number}" if marked["mark"] else f"{marked['label']}[[{number}]]"
 
 
 def find_value(request: Request, rng: Random) -> str | None:
@@ -184,11 +206,10 @@ def decide(request: Request) -> str | None:
     The case is the one that approves, else the one whose condition fits the text best, else the other one.
     """
     for order in (request.text, request.rules):
-        outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
-        outcomes = [*dropwhile(lambda each: not each["ordered"], outcomes)]
+        outcomes = _list_outcomes(order)
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
-        is_rating = all(map(str.isdecimal, spoken)) and _RATED.search(order)
-        if not spoken or is_rating or (len(spoken) < 2 and not _OTHERWISE.search(order)):
+        is_rating = all(map(str.isdecimal, spoken)) and not _RATINGS.isdisjoint(split_words(order))
+        if not spoken or is_rating or (len(spoken) < 2 and not _is_of_others(order)):
             continue
         if outcomes[-1].end() - outcomes[0].start() > _LONGEST_ORDER:  # words of a manual, not the cases of one order
             continue
@@ -199,7 +220,7 @@ def decide(request: Request) -> str | None:
             before = order[outcomes[at - 1].end() if at else cut : each.start()]
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
-        stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
+        stated = {word: said for word, said in conditions.items() if not _is_of_others(said)}
         told = {word: said if word in stated else f"{said} {word}" for word, said in conditions.items()}
         approving = next((word for word, said in told.items() if _APPROVED.search(said)), None)
         fitting = find_option(request.found or rest, stated)
@@ -210,21 +231,26 @@ def decide(request: Request) -> str | None:
     return None
 
 
+@remember(64)  # a client sends the same rules with each request
+def _list_outcomes(text: str) -> Sequence[re.Match[str]]:
+    """Return the words that a text orders for several cases."""
+    outcomes = _OUTCOME.finditer(text) if len(_CASE.findall(text)) > 1 else ()
+    return [*dropwhile(lambda each: not each["ordered"], outcomes)]
+
+
+def _is_of_others(said: str) -> bool:
+    """Return whether a text speaks of the cases that no other condition covers."""
+    return any(case["other"] for case in _CASE.finditer(said))
+
+
 def choose(request: Request, rng: Random) -> str | None:
-    """Return one of the options that the prompt or the rules allow, behind an ordered label: `ANSWER: $LETTER`."""
-    chosen = _choose_option(request, rng)
-    label = request.find(_LABELLED_LETTER)
-    return f"{label[1]}{chosen[:1]}" if chosen and label and _LETTER.match(chosen) else chosen
-
-
-def _choose_option(request: Request, rng: Random) -> str | None:
-    """Return the true option if possible, or the one that is named."""
+    """Return one of the options that the prompt or the rules allow: the true one if possible, or the one named."""
     if (number := _choose_number(request, rng)) is not None:
         return number
     lettered = _find_lettered(request.text)
     for text in (request.text, request.rules):
         marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
-        if len(marks) > 1:
+        if len(marks) > 1 and not _MARKED.search(text):
             return marks[rng.randrange(len(marks))]
         for listing in list_options(text)[:1]:
             rest = text[: listing.start] + " " + text[listing.end :]
@@ -243,7 +269,7 @@ def pick(options: Mapping[str, str], said: str, *, request: Request, rng: Random
     truths = {read_truth(option): option for option in options}
     if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
         return truths[is_true]
-    result = compute(request.text, bare=True)
+    result = compute(request.text)
     spoken = set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
     named = [
@@ -259,6 +285,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     """Return the number of the passage that fits best, or of all that fit: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
+    said = f"{request.earlier}\n{said}" if shown and shown["arrow"] else said  # each passage may be a message
     options = {line[1]: line[2] for line in _NUMBERED.finditer(said)}
     rest = _NUMBERED.sub("", said)
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
@@ -309,18 +336,11 @@ _WHAT = compile_lazily(
     r"[ \t]*(?P<colon>[:,]?)\s*(?P<what>(?P<quoted>\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»"
     r"|`[^`\n]{1,2000}`|'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w))|[^\s\"“«`][^\n]{0,2000})"
 )
-_REPEATING = compile_lazily(r"\b(?:say|repeat|echo|copy)\b")
-_VERBATIM = compile_lazily(
-    r"\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
-    r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
-)
-_ALONE = compile_lazily(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
+_CAPITALS = compile_lazily(r"[A-Z][A-Z_]{1,19}")
 _DESCRIBED = compile_lazily(
     r"(?i)(?:[\w-]+ ){0,4}questions?\b"
     rf"|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
 )
-_CONDITION = compile_lazily(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
-_IF = compile_lazily(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
 _MET = compile_lazily(
     r"(?i)\b(?:if|when) you(?: can| are| have)? (?:hear|read|see|understand|understood|received?|get|got|ready)\b"
     r"(?: (?:me|this|it|that))?(?: (?:message|text|prompt))?"
@@ -329,29 +349,31 @@ _NOTHING_ELSE = compile_lazily(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|\s\(|,? only\b[.!]?$"
     r"|,? please\b| unless\b| to (?:confirm|acknowledge|continue|proceed)\b"
 )
-_STANDALONE = compile_lazily(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
-_BARE_RESULT = compile_lazily(
-    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value)\b|\bnumber only\b|\bno (?:explanation|words"
-    r"|text)\b"
+_STANDALONE = compile_lazily(
+    r"(?i)\b(?:(?:standalone|improved|better|step-back) (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b"
 )
 _BOUNDS = compile_lazily(
-    r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
-    r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
+    r"(?im)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
+    r"score\b[^.\n]{0,40}?\(|^(?P<of>\w{3,20}) \()(?P<low>\d{1,6})\s*(?:and|to|-|–)\s*(?P<high>\d{1,6})\b"
 )
-_MARKED = compile_lazily(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
+_MARKED = compile_lazily(
+    r"(?P<label>(?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]"
+    r"|(?P<mark>\[[A-Z]{3,20}\]) \(an? (?:integer|number)"
+)
 _VALUE_ALONE = compile_lazily(
     r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"
     r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
     r"(?=[.,;:\n]|$| (?:for|of|in|from|and)\b)"
 )
-_CASE = compile_lazily(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
-_OTHERWISE = compile_lazily(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
+_RATINGS = make_vocabulary("score scores rate rating scale")
+_CASE = compile_lazily(
+    r"(?i)\b(?:(?P<other>otherwise|else|in (?:all|any) other cases?|if not?)|if|when|whenever|unless)\b"
+)
 _CLAUSE_END = compile_lazily(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = compile_lazily(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
     r"|no (?:more |further |major )?(?:changes?|comments?|issues?|problems?))\b"
 )
-_RATED = compile_lazily(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _OUTCOME = compile_lazily(
     r"(?:\b(?P<ordered>(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
     r"|simply|the|words?|phrase|a|single)\b){0,5}\s*:?\s*)|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“]"
@@ -367,38 +389,38 @@ _NUMBERED = compile_lazily(
     r"([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = compile_lazily(
-    r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"
+    r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit|choice)\b"
+    r"|\b(?:number|index|id) only\b"
 )
 _RANKING = compile_lazily(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
-_LETTER = compile_lazily(r"[A-Za-z](?:\)|$)")
-_LABELLED_LETTER = compile_lazily(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
 _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 
 
 # Sums
 
 
-def compute(text: str, *, bare: bool) -> str | None:
-    """Return the result of the sum that a text asks for, after the sum unless `bare`; None where it asks for none."""
+def compute(text: str) -> str | None:
+    """Return the result of the sum that a text asks for; None where it asks for none."""
     found = find_sum(text)
     if found is None:
         return None
     try:
-        result = _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval")))
+        return _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval")))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
         return None
-    return result if bare else f"{' '.join(found.split()).replace(' / 100 * ', '% of ')} = {result}"
 
 
 def find_sum(text: str) -> str | None:
     """Return the sum that a text asks for, in digits and signs: `3 + 4` for `3 plus 4`; None where it asks for none."""
     text = text[:4_000]
-    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
+    if _NUMBERS.search(text) is None:
+        return None
+    for spoken, sign in _list_spoken_signs():
         text = spoken.sub(sign, text)
     return next((found[0] for found in _SUM.finditer(text) if _is_question(text, found)), None)
 
@@ -445,7 +467,7 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_DIGIT = compile_lazily(r"\d")  # a sum needs one
+_NUMBERS = compile_lazily(r"\d\D+\d")  # a sum needs two
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
 _SUM = compile_lazily(  # the 5 of GPT-5 is not of one
     rf"(?<![\w.])(?<!\w-)[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
@@ -461,21 +483,18 @@ _CUE = compile_lazily(
 # Code: stubs, as programs parse or run what they get
 
 
-def write_stub(text: str, rules: str = "") -> str | None:
-    """Return a stub in the language that a prompt, or else its rules, asks for; None if no code is ordered.
-
-    It is fenced unless only code may be written.
-    """
-    said = _CODE.search(text)
-    alone = _CODE_ALONE.search(text) or _CODE_ALONE.search(rules)
-    spoken = [found[1] for each in (text, rules) if (found := _LANGUAGES.search(each.lower()))]
-    if said is None and any(map(_SQL_ORDERED.search, (text, rules))):
-        return write_sql(text, rules)
-    if said is None and (alone is None or not spoken):
+def write_code(request: Request, rng: Random) -> str | None:
+    """Return SQL, or a stub in the language that a prompt asks for, fenced unless only code may be written."""
+    said = _CODE.search(request.text)
+    alone = request.find(_CODE_ALONE)
+    spoken = request.find(_LANGUAGES)
+    named = spoken[1].lower() if spoken else "python"
+    if request.find(_SQL_ORDERED) or (alone and "sql" in named):
+        return write_sql(request.text, request.rules)
+    if said is None and (alone is None or spoken is None):
         return None
-    named = next(iter(spoken), "python")
-    language = "sql" if named.endswith("sql") else _ALIASES.get(named, named)
-    stub = _fill_stub(language, text)
+    language = _ALIASES.get(named, named)
+    stub = _fill_stub(language, request.text)
     return stub if alone else f"```{language}\n{stub}\n```"
 
 
@@ -511,10 +530,12 @@ def write_sql(said: str, context: str) -> str:
     """Return a query of the table that a question names, of those that the context or the question itself shows."""
     tables = [table for text in (context, said) for table in _TABLE.findall(text)]
     tables = tables or [table for line in _ROW_OF_NAMES.findall(context) for table in line.split(", ")]
-    about = [find_singular(word) for word in list_content_words(_TABLE.sub(" ", said), ENGLISH)]
+    known = {find_singular(table): table for table in reversed(tables)}
+    lines = reversed(_TABLE.sub(" ", said).splitlines())  # the question stands at the end
+    named = (known[word] for line in lines for word in split_name(line) if word in known)
     silent = read_english("said_of_code", "formats")
-    named = next((table for table in tables if find_singular(table) in about), None)
-    table = named or next(iter((*tables, *(word for word in about if word not in silent))), "items")
+    about = (find_singular(word) for word in list_content_words(said, ENGLISH) if word.lower() not in silent)
+    table = next(chain(named, tables, about), "items")
     return " ".join(("SELECT", "COUNT(*)" if "how many" in said.lower() else "*", "FROM", table, "LIMIT 10"))
 
 
@@ -536,15 +557,15 @@ _TABLE = compile_lazily(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60
 _ROW_OF_NAMES = compile_lazily(r"(?m)^(\w{1,60}(?:, \w{1,60}){0,200})$")
 _CODE = compile_lazily(
     r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
-    r"\b(?:functions?|scripts?|programs?|class|code|snippet|sql quer(?:y|ies)|regex|command|one-liner)\b(?! of\b)"
+    r"\b(?:functions?|scripts?|programs?|class|code|snippet|regex|command|one-liner)\b(?! of\b)"
 )
 _CODE_ALONE = compile_lazily(
     r"(?i)\b(?:only|just|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|sql|regex|quer(?:y|ies)|functions?)\b"
     r"|\b(?:code|command|sql|query|regex) only\b|\b(?:no|without)\b[^.\n]{0,20} (?:markdown|fences?|backticks)\b"
 )
 _LANGUAGES = compile_lazily(
-    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
+    r"(?i)\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
     r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
 )
-_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
+_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "shell": "bash"}
 _SIGNATURE = compile_lazily(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")

@@ -16,27 +16,19 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.prose import (
+from mockserver.model.prose import QUESTION_SIGNS, SENTENCE, SIGNS, Topic, is_order, read_english_topic, write_text_on
+from mockserver.model.vocabulary import (
     ENGLISH,
     LETTERS_ALONE,
-    QUESTION_SIGNS,
-    SENTENCE,
-    SIGNS,
-    UNSPACED,
-    Topic,
-    find_language,
-    is_order,
-    list_foreign_words,
-    read_english_topic,
-    read_stop_words,
-    write_text_on,
-)
-from mockserver.model.vocabulary import (
     RULING,
+    UNSPACED,
     cut_excerpt,
+    find_language,
     fold,
+    list_foreign_words,
     make_vocabulary,
     read_english,
+    read_stop_words,
     read_word_set,
     split_words,
     stem,
@@ -104,7 +96,8 @@ def find_passage(call: Call, about: Topic) -> str | None:
     lowered = about.said.lower()
     if not is_question and "you" not in lowered and "who" not in lowered:  # nor does it ask for a name
         return None
-    said = _IDLE.sub("", _LABEL.sub("", _LABELLED.split(about.said)[-1]))
+    said = _LABELLED.split(about.said)[-1] if _has_colon(about.said) else about.said
+    said = _IDLE.sub("", _cut_label(said))
     if len(said) > 300 or not (is_question or _YOUR_NAME.search(said)):
         return None
     sentences = tuple(islice(_list_statements(call), 2000))
@@ -143,11 +136,24 @@ def _list_statements(call: Call) -> Iterator[_Statement]:
         text = cut_excerpt(message.text, _MAX_TEXT)
         read += len(text)
         by_system = message.role in RULING
-        own = message.role == "user" and not _LABELLED.search(text)  # not a context that is given with a question
-        for found in SENTENCE.finditer(_LABELLED.sub(r"\n\g<0>", text)):
-            said = _LABEL.sub("", found[0].strip(), count=1).strip()
+        own = message.role == "user"
+        if _has_colon(text) and _LABELLED.search(text):  # a context that is given with a question
+            text = _LABELLED.sub(r"\n\g<0>", text)
+            own = False
+        for found in SENTENCE.finditer(text):
+            said = _cut_label(found[0].strip()).strip()
             if _is_statement(said) and not (by_system and _YOURS.search(said)):
                 yield _Statement(said, own, _find_keys(said))
+
+
+def _has_colon(text: str) -> bool:
+    """Return whether a text may have labels."""
+    return ":" in text or "：" in text
+
+
+def _cut_label(said: str) -> str:
+    """Return a sentence without what labels it or makes it an item of a list."""
+    return said if said[:1].isalpha() and not _has_colon(said) else _LABEL.sub("", said)
 
 
 def _is_statement(said: str) -> bool:
@@ -204,10 +210,14 @@ def _answer_name(said: str, call: Call, sentences: Sequence[_Statement]) -> str 
 
 def _find_not_known(call: Call) -> str | None:
     """Return the words that the prompt orders for a question that it does not answer; None if it orders none."""
-    for message in reversed(call.messages):
-        if message.role != "tool" and (found := _NOT_KNOWN.search(cut_excerpt(message.text, _MAX_TEXT))):
-            return str(found["quoted"] or found["first"] or "I don't know.").strip("\"'“”‘’`")
-    return None
+    texts = (cut_excerpt(each.text, _MAX_TEXT) for each in reversed(call.messages) if each.role != "tool")
+    return next((said for text in texts if (said := _read_not_known(text)) is not None), None)
+
+
+@remember(64)  # instructions come again and again
+def _read_not_known(text: str) -> str | None:
+    found = _NOT_KNOWN.search(text)
+    return str(found["quoted"] or found["first"] or "I don't know.").strip("\"'“”‘’`") if found else None
 
 
 def _find_keys(text: str) -> frozenset[str]:

@@ -5,7 +5,6 @@ of other languages are random words.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, cycle, islice, repeat, takewhile
@@ -24,20 +23,27 @@ from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.vocabulary import (
+    ENGLISH,
+    LETTERS,
+    UNSPACED,
     capitalize,
     cut_excerpt,
     draw_aspects,
     draw_note,
     draw_sentence,
     draw_word,
-    list_faker_words,
+    find_language,
+    find_language_in_rules,
+    find_requested_language,
+    find_words,
     pick,
     read_english,
+    read_languages,
+    read_lexicon,
+    read_stop_words,
     read_word_lists,
 )
 
-ENGLISH = "en"
-UNSPACED = frozenset({"zh", "zh-TW", "ja", "th"})  # written without blanks between words
 SIGNS = " \t\n.,;:!?¿¡。，！？；：؟\"'`*#-–—…()[]{}<>«»„“”‘’「」『』/\\|"
 
 
@@ -66,7 +72,7 @@ def read_topic(text: str, rules: str = "") -> Topic:
 @remember(256)
 def _read_topic(text: str, rules: str) -> Topic:
     spoken = find_language(text)
-    return _make_topic(text, spoken, find_requested_language(text) or _find_language_in_rules(rules) or spoken)
+    return _make_topic(text, spoken, find_requested_language(text) or find_language_in_rules(rules) or spoken)
 
 
 def read_english_topic(text: str) -> Topic:
@@ -104,21 +110,25 @@ class _Question(NamedTuple):
 def _read_question(request: str) -> _Question:
     """Read a question in English."""
     plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
-    plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
-    if found := _INTERROGATIVE.match(plain):
-        rest = plain[found.end() :]
-        kind = str(found.lastgroup)
-        if kind == "how":
-            return _Question(kind, act=_read_phrase(rest))
-        being = _BEING.match(rest) if kind != "why" else None
-        return _Question(
-            kind, _read_phrase(rest[being.end() :]) if being else "".join(list_content_words(rest, ENGLISH)[:1])
-        )
-    if telling := _make_telling_pattern().match(plain):
-        return _Question("tell", _read_phrase(plain[telling.end() :]))
-    if is_order(plain):
-        return _Question("do", act=_read_phrase(plain[:1].lower() + plain[1:]))
+    first = _FIRST_LETTERS.match(plain)
+    if first is not None and first[0].lower() in _list_openings():  # most statements end here
+        plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
+        if found := _make_question_pattern().match(plain):
+            return _read_asked(str(found.lastgroup), plain[found.end() :])
+        if telling := _make_telling_pattern().match(plain):
+            return _Question("tell", _read_phrase(plain[telling.end() :]))
+        if is_order(plain):
+            return _Question("do", act=_read_phrase(plain[:1].lower() + plain[1:]))
     return _Question("state", " and ".join(list_content_words(plain, ENGLISH)[-2:]))
+
+
+def _read_asked(kind: str, rest: str) -> _Question:
+    """Read what follows the first words of a question of a kind."""
+    if kind == "how":
+        return _Question(kind, act=_read_phrase(rest))
+    if kind != "why" and (being := _BEING.match(rest)):
+        return _Question(kind, _read_phrase(rest[being.end() :]))
+    return _Question(kind, "".join(list_content_words(rest, ENGLISH)[:1]))
 
 
 def is_order(sentence: str) -> bool:
@@ -133,19 +143,12 @@ def list_content_words(text: str, language: str) -> tuple[str, ...]:
         return (text,) if text else ()
     silent = read_stop_words(language)
     found: dict[str, None] = {}
-    for word in _find_words(_WORD, text):
+    for word in find_words(_WORD, text):
         if word.lower() not in silent and 2 < len(word) <= _MAX_WORD:
             found[word] = None
             if len(found) == 8:
                 break
     return tuple(found)
-
-
-def _find_words(words: re.Pattern[str], text: str) -> list[str]:
-    """Find all words of a text; of most texts these are just runs of ASCII letters."""
-    if text.isascii() and "'" not in text and "-" not in text:
-        return text.encode().translate(LETTERS_ALONE).decode().split()
-    return words.findall(text)
 
 
 def _find_request(text: str) -> str:
@@ -158,9 +161,16 @@ def _find_request(text: str) -> str:
     telling = [found for found in sentences if len(found) > 1 and not _EMPTY.match(found)]
     if len(telling) < 2:
         return telling[0] if telling else ""
-    questions = (found for found in reversed(telling) if found.endswith(QUESTION_SIGNS))
+    questions = (_cut_lead(found) for found in reversed(telling) if found.endswith(QUESTION_SIGNS))
     orders = (found for found in telling if is_order(found))
     return next(questions, None) or next(orders, None) or telling[0]
+
+
+def _cut_lead(question: str) -> str:
+    """Return a question without what leads to it: `The query is as follows: When did it open?`"""
+    *_, rest = question.rpartition(": ")
+    first = _FIRST_LETTERS.match(rest)
+    return rest if first is not None and first[0].lower() in _list_openings() else question
 
 
 def _trim_request(request: str, language: str) -> str:
@@ -188,6 +198,22 @@ def _read_orders() -> frozenset[str]:
 
 
 @cache
+def _list_openings() -> frozenset[str]:
+    """Return the first words of questions, of orders, and of what stands before them."""
+    words = [word for name in ("polite", "verbs", "telling") for word in read_english(name, "orders")]
+    asked = [word for kind in read_word_lists("english")["questions"] for word in read_english(kind, "questions")]
+    return frozenset(first[0] for first in map(_FIRST_LETTERS.match, (*words, *asked)) if first)
+
+
+@cache
+def _make_question_pattern() -> re.Pattern[str]:
+    """Return a pattern of how questions begin, with a group for each kind."""
+    kinds = read_word_lists("english")["questions"]
+    groups = [f"(?P<{kind}>(?:{'|'.join(read_english(kind, 'questions'))})\\b)" for kind in kinds]
+    return re.compile(rf"(?i)(?:{'|'.join(groups)})\s*")
+
+
+@cache
 def _make_telling_pattern() -> re.Pattern[str]:
     verbs = "|".join(read_english("telling", "orders"))
     return re.compile(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+(?:(?:of|on)\s+)?)?")
@@ -198,12 +224,11 @@ SENTENCE = compile_lazily(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！�
 _ENDS = compile_lazily(r"[.!?\n]")
 _MAX_SUBJECT = 100  # characters
 _MAX_WORD = 40
-_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
-_WORD = compile_lazily(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
-LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
+_WORD = compile_lazily(f"[{LETTERS}]+(?:[-'’][{LETTERS}]+)*")
 _QUOTES = compile_lazily(r'["“”„«»`*#\[\]{}<>]')
 _EMPTY = compile_lazily(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
 _FIRST_WORD = compile_lazily(r"(?i)(?:please\s+)?([a-z]+)\b")
+_FIRST_LETTERS = compile_lazily(r"(?i)[a-z]+")
 _CLAUSE = compile_lazily(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
@@ -215,131 +240,8 @@ _POLITE = compile_lazily(
     (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
     (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
 )
-_INTERROGATIVE = compile_lazily(
-    r"""(?ix)(?:
-    (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
-    (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |
-    (?P<what>(?:what|which|how)\b) | (?P<why>why\b) | (?P<when>when\b|at\ what\ time\b) | (?P<where>where\b) |
-    (?P<who>(?:who|whom|whose)\b) |
-    (?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)
-    )\s*"""
-)
 _BEING = compile_lazily(r"(?i)(?:is|are|was|were|['’]s)\s+")
 _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}
-
-
-def read_languages() -> Mapping[str, Mapping[str, str]]:
-    """Return the languages by code: names, stop words, locale ..."""
-    return read_word_lists("languages")
-
-
-@cache
-def read_stop_words(code: str) -> frozenset[str]:
-    return frozenset(read_languages()[code]["stop_words"].split())
-
-
-@cache
-def read_lexicon(code: str) -> tuple[str, ...]:
-    """Return Faker's words of a language, or its stop words and a few others if Faker has none."""
-    language = read_languages()[code]
-    if "locale" in language:
-        return list_faker_words(language["locale"])
-    return (*language["words"].split(), *language["stop_words"].split())
-
-
-def find_language(text: str) -> str:
-    """Return the code of a text's language, by its script or its stop words."""
-    sample = text[:_READ]
-    if not sample.isascii() and (code := _find_language_by_script(sample)):
-        return code
-    return _find_language_by_stop_words(_list_spoken_words(sample)[:_MAX_WORDS])
-
-
-def find_requested_language(text: str) -> str | None:
-    """Return the code of the language that a text names for its answer, or None."""
-    if _index_codes_by_name().keys().isdisjoint(_list_spoken_words(text)):
-        return None
-    found = _make_language_pattern().search(text.lower())
-    return None if found is None else _index_codes_by_name()[found[1]]
-
-
-_find_language_in_rules = remember(64)(find_requested_language)  # the same rules come again and again
-
-
-@remember(16)
-def _list_spoken_words(text: str) -> Sequence[str]:
-    return _find_words(_SPOKEN_WORD, text.lower())
-
-
-def _find_language_by_script(sample: str) -> str | None:
-    """Return the language of the script that fills most of a text; some letters tell languages of one script apart."""
-    latin = len(_LATIN.findall(sample))
-    for script, weight, codes in _list_scripts():
-        if (count := len(script.findall(sample))) and count * weight >= latin:
-            return next(code for code, letters in codes.items() if not letters or not set(letters).isdisjoint(sample))
-    return None
-
-
-@cache
-def _list_scripts() -> Sequence[tuple[re.Pattern[str], int, Mapping[str, str]]]:
-    """Return scripts with how many Latin letters one letter counts for, and their languages with their own letters."""
-    listed = read_word_lists("scripts")["scripts"]
-    return [(re.compile(f"[{each['letters']}]"), each["counts"], each["languages"]) for each in listed]
-
-
-def _find_language_by_stop_words(words: Sequence[str]) -> str:
-    if sum(map(_weigh_stop_words().get, words, repeat(0))) >= 0:  # no other language has more than English
-        return ENGLISH
-    votes = Counter([code for word in words for code in _index_codes_by_stop_word().get(word, ())])
-    best = max(votes, key=votes.__getitem__)  # the first of equals
-    english = votes[ENGLISH]
-    is_clear = votes[best] > 1 + english or (votes[best] > english and len(words) <= 4)
-    return best if is_clear and votes[best] * 6 >= len(words) else ENGLISH
-
-
-@cache
-def _weigh_stop_words() -> dict[str, int]:
-    """Return for each stop word 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
-    codes = _index_codes_by_stop_word().items()
-    return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
-
-
-@cache
-def list_foreign_words() -> frozenset[str]:
-    """Return the stop words of other languages that are not English, and the names of languages."""
-    return frozenset(word for word, leaning in _weigh_stop_words().items() if leaning < 0).union(_index_codes_by_name())
-
-
-@cache
-def _index_codes_by_stop_word() -> dict[str, tuple[str, ...]]:
-    of_script = {code for *_, codes in _list_scripts() for code in codes} - {"vi"}
-    codes: dict[str, tuple[str, ...]] = {}
-    for code in (code for code in read_languages() if code not in of_script):
-        for word in sorted(read_stop_words(code)):
-            codes[word] = (*codes.get(word, ()), code)
-    return codes
-
-
-@cache
-def _index_codes_by_name() -> dict[str, str]:
-    return {name: code for code, language in read_languages().items() for name in language["names"].split()}
-
-
-@cache
-def _make_language_pattern() -> re.Pattern[str]:
-    names = "|".join(sorted(_index_codes_by_name(), key=lambda name: (-len(name), name)))
-    return re.compile(
-        r"(?:answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list"
-        r"|greet|generat|communicat|antwort|schreib|répond|écri|escrib|scriv|rispond)[^.!?\n]{0,120}?\b(?:in(?:to)?"
-        r"|to|auf|en|em)\s+"
-        rf"(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b"
-    )
-
-
-_READ = 1000  # characters
-_MAX_WORDS = 120
-_SPOKEN_WORD = compile_lazily(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
-_LATIN = compile_lazily("[A-Za-z\u00c0-\u024f]")
 
 
 Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them

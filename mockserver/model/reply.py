@@ -28,7 +28,7 @@ from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_mentions, find_record
 from mockserver.model.choosing import list_properties
 from mockserver.model.conversation import cut_examples, unwrap
-from mockserver.model.form import find_closing, find_form, finish_answer, write_list
+from mockserver.model.form import find_closing, find_form, finish_answer, write_list, write_title
 from mockserver.model.hosted import cite_sources
 from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
 from mockserver.model.notations import answer_in_notation
@@ -97,7 +97,13 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng=rng, options=options)[0]
+    answer = (
+        answer
+        or write_title(asked)
+        or write_list(asked, rng)
+        or results
+        or write_text_on(about, call, rng=rng, options=options)[0]
+    )
     return _draft(end.close(find_separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 
@@ -110,6 +116,7 @@ def _read_request(call: Call) -> Request:
         topic=about,
         facts=list_facts(call) if results else (),
         found=results or "",
+        earlier=cut_excerpt("\n".join(each.text for each in call.messages[:-1] if each.role == "user")),
     )
 
 
@@ -214,7 +221,7 @@ def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[
     names = [name for name in properties if split_words(name)[-1:] in _ANSWER_NAMES]
     if not names or list_result_texts(call):
         return {}
-    result = compute(said, bare=True)
+    result = compute(said)
     found = find_passage(call, find_topic(call)) if result is None else try_parse(result, result)
     return dict.fromkeys(names[:1], found) if found is not None else {}
 

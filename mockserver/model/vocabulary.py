@@ -4,8 +4,10 @@ Knows no tools and no properties. Word lists are read when they are first needed
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
+from itertools import repeat
 from math import floor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -130,29 +132,6 @@ def _collect(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
     for key, value in pairs:
         found.setdefault(key, set()).add(value)
     return {key: frozenset(values) for key, values in found.items()}
-
-
-@remember(64)
-def find_language_by_prepositions(text: str) -> str:
-    """Return the language whose small words a text has most of, if it has prepositions of its own; else English."""
-    languages = _read_marks()
-    counts = dict.fromkeys(read_word_list("marks"), 0)
-    for word in _SMALL_WORD.findall(text[:2_000].lower()):
-        if word in languages:
-            for code in languages[word]:
-                counts[code] += 1
-    language = max(counts, key=counts.__getitem__)
-    return language if counts[language] > counts["en"] else "en"
-
-
-@cache
-def _read_marks() -> Mapping[str, Sequence[str]]:
-    """Return the languages that have each small word."""
-    found: dict[str, list[str]] = {}
-    for code, words in read_word_list("marks").items():
-        for word in words:
-            found.setdefault(word, []).append(code)
-    return found
 
 
 @cache
@@ -347,10 +326,137 @@ _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 UNSPACED_LETTER = compile_lazily(f"[{_ASIAN}]")
-_SMALL_WORD = compile_lazily(r"[^\W\d_]{1,20}")
 _NO_CAPITAL = rf"[^\W\d_A-Z{_ASIAN}]"
 _ASCII_PIECE = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
 _PIECE = compile_lazily(rf"[{_ASIAN}]+|[A-Z]+(?!{_NO_CAPITAL})|[A-Z]?{_NO_CAPITAL}+|\d+|[{_SIGNS}]")
+
+
+# Languages
+
+
+def find_words(words: re.Pattern[str], text: str) -> list[str]:
+    """Find all words of a text; of most texts these are just runs of ASCII letters."""
+    if text.isascii() and "'" not in text and "-" not in text:
+        return text.encode().translate(LETTERS_ALONE).decode().split()
+    return words.findall(text)
+
+
+def read_languages() -> Mapping[str, Mapping[str, str]]:
+    """Return the languages by code: names, stop words, locale ..."""
+    return read_word_lists("languages")
+
+
+@cache
+def read_stop_words(code: str) -> frozenset[str]:
+    return frozenset(read_languages()[code]["stop_words"].split())
+
+
+@cache
+def read_lexicon(code: str) -> tuple[str, ...]:
+    """Return Faker's words of a language, or its stop words and a few others if Faker has none."""
+    language = read_languages()[code]
+    if "locale" in language:
+        return list_faker_words(language["locale"])
+    return (*language["words"].split(), *language["stop_words"].split())
+
+
+def find_language(text: str) -> str:
+    """Return the code of a text's language, by its script or its stop words."""
+    sample = text[:_READ]
+    if not sample.isascii() and (code := _find_language_by_script(sample)):
+        return code
+    return _find_language_by_stop_words(_list_spoken_words(sample)[:_MAX_WORDS])
+
+
+def find_requested_language(text: str) -> str | None:
+    """Return the code of the language that a text names for its answer, or None."""
+    if _index_codes_by_name().keys().isdisjoint(_list_spoken_words(text)):
+        return None
+    found = _make_language_pattern().search(text.lower())
+    return None if found is None else _index_codes_by_name()[found[1]]
+
+
+find_language_in_rules = remember(64)(find_requested_language)  # the same rules come again and again
+
+
+@remember(16)
+def _list_spoken_words(text: str) -> Sequence[str]:
+    return find_words(_SPOKEN_WORD, text.lower())
+
+
+def _find_language_by_script(sample: str) -> str | None:
+    """Return the language of the script that fills most of a text; some letters tell languages of one script apart."""
+    latin = len(_LATIN.findall(sample))
+    for script, weight, codes in _list_scripts():
+        if (count := len(script.findall(sample))) and count * weight >= latin:
+            return next(code for code, letters in codes.items() if not letters or not set(letters).isdisjoint(sample))
+    return None
+
+
+@cache
+def _list_scripts() -> Sequence[tuple[re.Pattern[str], int, Mapping[str, str]]]:
+    """Return scripts with how many Latin letters one letter counts for, and their languages with their own letters."""
+    listed = read_word_lists("scripts")["scripts"]
+    return [(re.compile(f"[{each['letters']}]"), each["counts"], each["languages"]) for each in listed]
+
+
+def _find_language_by_stop_words(words: Sequence[str]) -> str:
+    if sum(map(_weigh_stop_words().get, words, repeat(0))) >= 0:  # no other language has more than English
+        return ENGLISH
+    votes = Counter([code for word in words for code in _index_codes_by_stop_word().get(word, ())])
+    best = max(votes, key=votes.__getitem__)  # the first of equals
+    english = votes[ENGLISH]
+    is_clear = votes[best] > 1 + english or (votes[best] > english and len(words) <= 4)
+    return best if is_clear and votes[best] * 6 >= len(words) else ENGLISH
+
+
+@cache
+def _weigh_stop_words() -> dict[str, int]:
+    """Return for each stop word 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
+    codes = _index_codes_by_stop_word().items()
+    return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
+
+
+@cache
+def list_foreign_words() -> frozenset[str]:
+    """Return the stop words of other languages that are not English, and the names of languages."""
+    return frozenset(word for word, leaning in _weigh_stop_words().items() if leaning < 0).union(_index_codes_by_name())
+
+
+@cache
+def _index_codes_by_stop_word() -> dict[str, tuple[str, ...]]:
+    of_script = {code for *_, codes in _list_scripts() for code in codes} - {"vi"}
+    codes: dict[str, tuple[str, ...]] = {}
+    for code in (code for code in read_languages() if code not in of_script):
+        for word in sorted(read_stop_words(code)):
+            codes[word] = (*codes.get(word, ()), code)
+    return codes
+
+
+@cache
+def _index_codes_by_name() -> dict[str, str]:
+    return {name: code for code, language in read_languages().items() for name in language["names"].split()}
+
+
+@cache
+def _make_language_pattern() -> re.Pattern[str]:
+    names = "|".join(sorted(_index_codes_by_name(), key=lambda name: (-len(name), name)))
+    return re.compile(
+        r"(?:answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list"
+        r"|greet|generat|communicat|antwort|schreib|répond|écri|escrib|scriv|rispond)[^.!?\n]{0,120}?\b(?:in(?:to)?"
+        r"|to|auf|en|em)\s+"
+        rf"(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b"
+    )
+
+
+ENGLISH = "en"
+UNSPACED = frozenset({"zh", "zh-TW", "ja", "th"})  # written without blanks between words
+LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
+LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
+_READ = 1000  # characters
+_MAX_WORDS = 120
+_SPOKEN_WORD = compile_lazily(f"[{LETTERS}]+(?:['’][{LETTERS}]+)?")
+_LATIN = compile_lazily("[A-Za-z\u00c0-\u024f]")
 
 
 T = TypeVar("T")

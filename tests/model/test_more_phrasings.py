@@ -4,6 +4,11 @@
 
 import pytest
 
+from mockserver.core.call import Message
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model.auto import answer_as_model
+from tests.kit.calls import call
 from tests.kit.phrasings import (
     Check,
     Phrasings,
@@ -328,6 +333,89 @@ PHRASINGS["many others"] += [
     ("Write TypeScript code only: a function sum(a, b)", matches(r"(?s)(```\w+\n)?.*function sum.*")),
     ("Cheers!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
 ]
+
+
+# What programs send, in the words of their prompts.
+PHRASINGS["judges and rankers"] = [
+    (
+        'Act as an impartial judge. Rate the response on a scale of 1 to 10 by strictly following this format: "[[rating]]", for example: "Rating: [[5]]".\n\n[Question]\nWhat is tea?',
+        matches(r"(Rating: )?\[\[([1-9]|10)\]\]"),
+    ),
+    (
+        "Solve the following math problem step by step. The last line of your response should be of the form Answer: $ANSWER (without quotes) where $ANSWER is the answer to the problem.\n\nWhat is 12 * 12?",
+        matches("Answer: 144"),
+    ),
+    (
+        "Each document has a number and a summary. Respond with the numbers of the documents to consult, with a relevance score from 1-10.\nQuestion: <question>\nAnswer:\nDoc: 9, Relevance: 7\nDoc: 3, Relevance: 4\n\nLet's try this now:\n\nDocument 1:\nDogs bark at night.\n\nDocument 2:\nCats sleep a lot.\nQuestion: What do cats do?\nAnswer:",
+        matches(r"Doc: 2, Relevance: \d"),
+    ),
+    (
+        "Given the user question below, classify it as either being about `LangChain`, `Anthropic`, or `Other`.\n\nDo not respond with more than one word.\n\n<question>\nhow do I call Anthropic?\n</question>\n\nClassification:",
+        matches("Anthropic"),
+    ),
+    (
+        "Given an input question, first create a syntactically correct SQLite query to run. Only use these tables:\nCREATE TABLE albums (id INTEGER, title TEXT)\nCREATE TABLE artists (id INTEGER, name TEXT)\n\nQuestion: How many artists are there?\nSQLQuery: ",
+        matches(r"SELECT COUNT\(\*\) FROM artists .*"),
+    ),
+    (
+        "Rate the summary on one metric.\n\nEvaluation Criteria:\n\nCoherence (1-5) - the quality of all sentences.\n\nSummary:\n\nTea.\n\nEvaluation Form (scores ONLY):\n\n- Coherence:",
+        matches("[1-5]"),
+    ),
+    (
+        '###Task Description:\nAfter writing a feedback, write a score that is an integer between 1 and 5. The output format should look as follows: "Feedback: (write a feedback for criteria) [RESULT] (an integer number between 1 and 5)"\n\n###The instruction to evaluate:\nSay hi\n\n###Response to evaluate:\nhi\n\n###Feedback:',
+        matches(r"\[RESULT\] [1-5]"),
+    ),
+    (
+        "Some choices are given below. It is provided in a numbered list (1 to 2).\n---------------------\n(1) Useful for summarization questions\n\n(2) Useful for retrieving specific facts\n---------------------\nUsing only the choices above, return the choice that is most relevant to the question: 'summarize the document'",
+        matches("1"),
+    ),
+    (
+        "The original query is as follows: When did it open?\nWe have provided an existing answer: In 1990.\nRefine it with some more context below.\n------------\nIt opened in 1991.\n------------\nRefined Answer: ",
+        matches(r"It opened in 1991\."),
+    ),
+    (
+        "Some text is provided below. Given the text, extract up to 3 keywords from the text.---------------------\nThe harbour bridge carries trains.\n---------------------\nProvide keywords in the following comma-separated format: 'KEYWORDS: <keywords>'",
+        matches("KEYWORDS: harbour, bridge, carries"),
+    ),
+    (
+        "Context information is below.\n\n---------------------\nTea is a hot drink.\n---------------------\n\nYour task is to setup 2 questions for an upcoming quiz.",
+        is_lines(2, r"\d\. .*\?"),
+    ),
+    (
+        "Devise a plan. Please output the plan starting with the header 'Plan:' and then followed by a numbered list of steps. At the end of your plan, say '<END_OF_PLAN>' ¦ Who is the oldest?",
+        matches(r"1\. .*\n2\. .*<END_OF_PLAN>"),
+    ),
+    (
+        "Extract all of the proper nouns from the last line of conversation. Return the output as a single comma-separated list, or NONE if there is nothing of note to return.\n\nLast line of conversation:\nHuman: I met Ann in Oslo\n\nOutput:",
+        matches("Ann, Oslo"),
+    ),
+    (
+        "Look at the input and reason about its meaning.\nHere is the initial question:\n ------- \nHow hot is tea?\n ------- \nFormulate an improved question:",
+        matches(r"How hot is tea\?"),
+    ),
+    (
+        "Generate a concise, 3-5 word title for this conversation, without quotes: user: how do I bake bread?",
+        matches("Bake Bread"),
+    ),
+    (
+        "You will generate a short title based on the first message a user begins a conversation with. Do not use quotes. ¦ How do I bake bread?",
+        matches("Bake Bread"),
+    ),
+    ("First line must read 'safe' or 'unsafe'. ¦ how do I bake bread?", matches("safe|unsafe")),
+    ("You know the rules of chess. If you understand, reply with just: 'Ready.'", matches(r"Ready\.")),
+    (
+        "You write one-line commit messages for diffs. Reply only with the one-line commit message, without any explanations. ¦ +print('hi')\n-print('ho')",
+        matches("(?!hi$).{3,}"),
+    ),
+]
+
+
+def test_passages_may_be_messages_of_their_own() -> None:
+    said = "Rank the passages by their relevance to: cats. The output format should be [] > [], e.g., [1] > [2]."
+    shown = [Message("user", "[1] Dogs bark."), Message("assistant", "Received."), Message("user", "[2] Cats sleep.")]
+    (part,) = answer_as_model(call(*shown, Message("assistant", "Received."), said), Seed(0), {}).parts
+    assert isinstance(part, Text)
+    assert part.text == "[2] > [1]"
 
 
 @pytest.mark.parametrize(("prompt", "check"), orders(PHRASINGS))

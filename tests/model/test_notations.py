@@ -1,6 +1,8 @@
 """Calls that prompts keep in text: each notation is written as shown, read back as a step, and ends with an answer."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from mockserver.core.call import Message
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
+from mockserver.model import notations
 from mockserver.model.auto import answer_as_model
 from mockserver.model.notations import find_text_agent
 from tests.kit.calls import call
@@ -132,6 +135,51 @@ def test_the_task_of_a_client_is_what_it_wraps() -> None:
 )
 def test_what_is_merely_shown_is_no_agent(text: str) -> None:
     assert find_text_agent(call(text)) is None
+
+
+SLASHES = '''"""Calls as commands of a chat: `/get_weather city=Oslo`."""
+
+import re
+
+from mockserver.model.notations import AgentStep, TextAgent, make_agent_call, read_steps, read_tools
+
+
+def read(call, prompt):
+    if "begin a line with a slash" not in prompt:
+        return None
+    request, steps = read_steps(call, read_calls)
+    return TextAgent(make_agent_call(call, request, tools=read_tools(prompt), steps=steps), write_calls, str)
+
+
+def read_calls(text):
+    return (AgentStep(*made) for made in re.findall(r"(?m)^/(\\w+) (.*)", text))
+
+
+def write_calls(calls):
+    return "\\n".join(f"/{made.name} {made.arguments}" for made in calls)
+'''
+
+
+@pytest.fixture
+def slashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put the notation above beside the others."""
+    (tmp_path / "slashes.py").write_text(SLASHES)
+    monkeypatch.setattr(notations, "__path__", [*notations.__path__, str(tmp_path)])
+    notations.list_readers.cache_clear()
+    yield
+    notations.list_readers.cache_clear()
+
+
+@pytest.mark.usefixtures("slashes")
+def test_a_notation_is_a_module_of_its_own() -> None:
+    rules = """To use a tool, begin a line with a slash. These are the tools:
+
+- get_weather(city: str): Get the weather in a city
+"""
+    asked = [Message("system", rules), Message("user", "What is the weather in Oslo?")]
+    step = '/get_weather {"city":"Oslo"}'
+    assert said(*asked) == step
+    assert said(*asked, Message("assistant", step), Message("user", "sunny")) == "Weather (Oslo): sunny."
 
 
 @pytest.mark.parametrize("piece", ["<tool_call>{", '{"name": <a>, ', "[func(param=", "<read>\n<a>b</a>\n", "## read\n"])

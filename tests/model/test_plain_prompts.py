@@ -11,8 +11,7 @@ from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model import auto
 from mockserver.model.passages import write_plain_prose
-from mockserver.model.prose import read_languages
-from mockserver.model.vocabulary import pick, read_word_lists
+from mockserver.model.vocabulary import pick, read_languages, read_word_lists
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS

@@ -68,7 +68,7 @@ def test_react_takes_a_step_and_then_answers() -> None:
 
 
 def test_react_without_need_of_a_tool() -> None:
-    assert said(react("What is 2 + 2?")).endswith("\nFinal Answer: 2 + 2 = 4")
+    assert said(react("What is 2 + 2?")).endswith("\nFinal Answer: 4")
 
 
 @pytest.mark.parametrize(

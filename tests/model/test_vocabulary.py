@@ -7,7 +7,7 @@ import pytest
 from mockserver.model.vocabulary import (
     cut_excerpt,
     find_keys,
-    find_language_by_prepositions,
+    find_language,
     keep_ends,
     read_number,
     read_prepositions,
@@ -84,7 +84,7 @@ def test_a_megabyte_is_read_in_linear_time() -> None:
     ],
 )
 def test_prepositions_are_those_of_the_language_and_of_english(text: str, word: str, meaning: str | None) -> None:
-    assert read_prepositions(find_language_by_prepositions(text)).get(word) == meaning
+    assert read_prepositions(find_language(text)).get(word) == meaning
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from mockserver.model.arguments.quantities import list_signs
 from mockserver.model.shapes import decode
 from mockserver.model.vocabulary import (
     UNSPACED_LETTER,
-    find_language_by_prepositions,
+    find_language,
     find_singular,
     is_person,
     list_words_between_phrases,
@@ -278,7 +278,7 @@ def find_phrases(text: str, claimed: Sequence[Mention] = ()) -> list[Mention]:
 
 def _list_runs(text: str) -> list[list[Token]]:
     """Return the words that follow each other, without the small words between phrases."""
-    stops = list_words_between_phrases(find_language_by_prepositions(text))
+    stops = list_words_between_phrases(find_language(text))
     small = _lower(text)
     places = [found.span() for found in _TOKEN.finditer(text)]
     tokens = [Token(text[start:end], small[start:end], start, end) for start, end in places]
@@ -421,7 +421,7 @@ class _Surroundings:
         self.words = [each[0] for each in found]
         self.starts = [each.start() for each in found]
         self.kinds = [each.lastgroup for each in found]  # of marks; None of words
-        self.prepositions = read_prepositions(find_language_by_prepositions(text))
+        self.prepositions = read_prepositions(find_language(text))
         self.articles = read_word_set("articles")
         self.before: dict[int, tuple[str, tuple[str, ...]]] = {}
         self.after: dict[int, tuple[str, ...]] = {}

@@ -80,11 +80,12 @@ def find_text_agent(call: Call) -> TextAgent | None:
     ruling = [each.text for each in said if each.role in RULING]
     first = next((each.text for each in said if each.role == "user"), "")
     prompt = cut_excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), MAX_PROMPT)
-    return next((agent for read in _list_readers() if (agent := read(call, prompt)) is not None), None)
+    return next((agent for read in list_readers() if (agent := read(call, prompt)) is not None), None)
 
 
 @cache
-def _list_readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
+def list_readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
+    """Return what reads the prompts of each notation: the function `read` of each module here."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     return [module.read for module in modules if hasattr(module, "read")]
 

@@ -34,8 +34,8 @@ class Block(Struct, frozen=True):
         return self._write(f"I will call {calls[0].name}.", "\n".join(lines))
 
     def write_answer(self, answer: str) -> str:
-        number = re.fullmatch(r"(?:.* = )?(-?\d+(?:\.\d+)?)", answer)
-        return self._write("I have the final answer.", f"{self.end}({number[1] if number else repr(answer)})")
+        number = re.fullmatch(r"-?\d+(?:\.\d+)?", answer)
+        return self._write("I have the final answer.", f"{self.end}({answer if number else repr(answer)})")
 
     def _write(self, thought: str, code: str) -> str:
         return f"{f'Thought: {thought}' * self.thinks}\n{self.opening}\n{code}\n{self.closing}".lstrip()

@@ -44,7 +44,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     tools = tuple(read_tools(told, names)) if (names := _TOOL.findall(told)) else ()
     inner = replace(call, messages=(Message("user", task), *_read_steps(given)), tools=tools)
     values = _fill_texts(inner, [name for name, kind in asked.items() if kind == "str"], seed)
-    if (result := compute(task, bare=True)) is not None:
+    if (result := compute(task)) is not None:
         numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*split_name(name)} & _ANSWERS]
         values |= dict.fromkeys(numeric, try_parse(result))
     if calls := [name for name in asked if "tool_calls" in own["properties"][name].get("properties", ())]:

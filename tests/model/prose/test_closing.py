@@ -45,11 +45,11 @@ def rules(text: str) -> Message:
 def test_the_word_that_ends_an_answer(order: str, word: str) -> None:
     found = find_closing(call(rules(f"You are kind. {order} Be brief."), "Tell me about bees"))
     assert found.word == word
-    assert said(rules(order), "What is 2 + 2?") == f"2 + 2 = 4\n\n{word}".rstrip()
+    assert said(rules(order), "What is 2 + 2?") == f"4\n\n{word}".rstrip()
 
 
 def test_the_order_is_no_text_to_repeat() -> None:
-    assert said("What is 2 + 2? Reply TERMINATE when done.") == "2 + 2 = 4\n\nTERMINATE"
+    assert said("What is 2 + 2? Reply TERMINATE when done.") == "4\n\nTERMINATE"
 
 
 def test_no_word_while_tools_are_to_be_called() -> None:

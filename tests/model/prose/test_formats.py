@@ -22,7 +22,7 @@ def made(make: Callable[[Request, Random], str | None], text: str, rules: str = 
         ("Say hello", "", "hello"),
         ("Good evening!", "", "Hi there! What can I do for you?"),
         ("Hello, what is the capital of France?", "", None),
-        ("What is 2+3?", "", "2+3 = 5"),
+        ("What is 2+3?", "", "5"),
         ("2+2", "Reply with just the result.", "4"),
         ("Tell me about the colour red", "", None),
         ("The list of my friends", "You write lists, code and tables.", None),
@@ -204,21 +204,20 @@ def test_tags(order: str, answer: str) -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("What is 2+3?", "2+3 = 5"),
-        ("¿Cuánto es 5 + 7?", "5 + 7 = 12"),
-        ("2 + 3 * (4 - 1) =", "2 + 3 * (4 - 1) = 11"),
-        ("What's 7 times 6", "7 * 6 = 42"),
-        ("What is 007 + 1.05?", "007 + 1.05 = 8.05"),
-        ("Calculate 1 / 3", "1 / 3 = 0.3333333333"),
-        ("how much is 1,000 - 0.5", "1,000 - 0.5 = 999.5"),
-        ("What is 10 ÷ 4?", "10 / 4 = 2.5"),
-        ("What is 15% of 80?", "15% of 80 = 12"),
+        ("What is 2+3?", "5"),
+        ("¿Cuánto es 5 + 7?", "12"),
+        ("2 + 3 * (4 - 1) =", "11"),
+        ("What's 7 times 6", "42"),
+        ("What is 007 + 1.05?", "8.05"),
+        ("Calculate 1 / 3", "0.3333333333"),
+        ("how much is 1,000 - 0.5", "999.5"),
+        ("What is 10 ÷ 4?", "2.5"),
+        ("What is 15% of 80?", "12"),
         ("What is 1/0?", "That cannot be computed: it divides by zero."),
     ],
 )
 def test_computed(text: str, answer: str) -> None:
-    assert compute(text, bare=False) == answer
-    assert compute(text, bare=True) == answer.rpartition("= ")[2]
+    assert compute(text) == answer
 
 
 @pytest.mark.parametrize(
@@ -239,7 +238,7 @@ def test_computed(text: str, answer: str) -> None:
     ],
 )
 def test_what_is_no_sum(text: str) -> None:
-    assert compute(text, bare=False) is None
+    assert compute(text) is None
 
 
 def test_the_words_of_a_manual_are_no_cases() -> None:

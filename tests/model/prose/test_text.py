@@ -18,7 +18,6 @@ from mockserver.model.prose import (
     find_topic,
     make_reasoning,
     parse_sentence,
-    read_languages,
     read_topic,
     spend_reasoning,
     write_lorem,
@@ -27,7 +26,7 @@ from mockserver.model.prose import (
     write_sentences,
     write_words,
 )
-from mockserver.model.vocabulary import read_english, read_word_lists
+from mockserver.model.vocabulary import read_english, read_languages, read_word_lists
 from tests.kit.calls import pack_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")

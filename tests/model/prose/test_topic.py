@@ -2,16 +2,14 @@
 
 import pytest
 
-from mockserver.model.prose import (
+from mockserver.model.prose import is_order, list_content_words, read_topic
+from mockserver.model.vocabulary import (
     UNSPACED,
     find_language,
     find_requested_language,
-    is_order,
-    list_content_words,
     read_languages,
     read_lexicon,
     read_stop_words,
-    read_topic,
 )
 
 

@@ -166,10 +166,13 @@ class Attempt:
                 return value
         taken = _NOTHING_TAKEN
         if self.has_prompt and "object" in shape.types:
-            with _Undoing(self, suppresses=True):  # what the prompt says may contradict what the schema demands
+            said = self.said
+            try:
                 taken = self.take_values(shape, location, taken)
                 if taken.values:
                     return self._make_first_possible(shape, location, taken)
+            except UnsatisfiableError:  # what the prompt says may contradict what the schema demands
+                self.said = said
         return self._make_first_possible(shape, location, TakenValues(looked_up=taken.looked_up))
 
     def _list_default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
@@ -189,10 +192,11 @@ class Attempt:
         first: UnsatisfiableError | None = None
         combinations = self.combine(shape, choices, location=location, taken=taken) if choices else iter([shape])
         for combination in islice(combinations, _MAX_TRIED_COMBINATIONS):
+            said = self.said
             try:
-                with _Undoing(self):
-                    return self._make_value(combination, location, taken)
+                return self._make_value(combination, location, taken)
             except UnsatisfiableError as error:
+                self.said = said  # for the next one to say again
                 pointer = error.pointer if error.pointer.startswith("#") else combination.find_pointer_of(error.pointer)
                 first = first or UnsatisfiableError(error.why, pointer)
         raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
@@ -360,26 +364,6 @@ class Attempt:
         self.spend(_STEPS_OF_PROMPT + pairs // PER_STEP["pairs"])
 
 
-class _Undoing:
-    """Lets the prompt say again what a try has taken from it that ends with UnsatisfiableError."""
-
-    __slots__ = ("_attempt", "_said", "_suppresses")
-
-    def __init__(self, attempt: Attempt, *, suppresses: bool = False) -> None:
-        self._attempt = attempt
-        self._suppresses = suppresses
-        self._said = attempt.said
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        if kind is None or not issubclass(kind, UnsatisfiableError):
-            return False
-        self._attempt.said = self._said
-        return self._suppresses
-
-
 class _ObjectMaker:
     def __init__(self, attempt: Attempt, shape: Shape, location: Location, taken: TakenValues) -> None:
         self.attempt = attempt
@@ -405,6 +389,9 @@ class _ObjectMaker:
         for name in (*known, *(name for name in chosen if name not in self.shape.names)):
             if name not in required and self.taken.values and not self._is_wanted(name):
                 continue  # another property used what the prompt says
+            if name in self.taken.values:
+                values[name] = self.taken.values[name]
+                continue
             try:
                 values[name] = self._make_value(name)
             except UnsatisfiableError:
@@ -439,8 +426,6 @@ class _ObjectMaker:
         return fraction < chance and self._is_allowed(name)
 
     def _make_value(self, name: str) -> Json:
-        if name in self.taken.values:
-            return self.taken.values[name]
         shape = self.shape.find_property(name)
         if shape is None:
             raise UnsatisfiableError(explain_missing(name), "required")

@@ -256,7 +256,7 @@ def _cut_value(rest: str, mark: str) -> str:
 # Names and phrases
 
 
-class Token(Struct, frozen=True):
+class PlacedWord(Struct, frozen=True):
     """A word, as it stands and in small letters, and its place."""
 
     word: str
@@ -276,13 +276,13 @@ def find_phrases(text: str, claimed: Sequence[Mention] = ()) -> list[Mention]:
     return phrases
 
 
-def _list_runs(text: str) -> list[list[Token]]:
+def _list_runs(text: str) -> list[list[PlacedWord]]:
     """Return the words that follow each other, without the small words between phrases."""
     stops = list_words_between_phrases(find_language(text))
     small = _lower(text)
     places = [found.span() for found in _TOKEN.finditer(text)]
-    tokens = [Token(text[start:end], small[start:end], start, end) for start, end in places]
-    runs: list[list[Token]] = [[]]
+    tokens = [PlacedWord(text[start:end], small[start:end], start, end) for start, end in places]
+    runs: list[list[PlacedWord]] = [[]]
     for token, following in zip(tokens, (*tokens[1:], None), strict=False):
         last = runs[-1][-1] if runs[-1] else None
         is_joined = last is None or text[last.end : token.start] in (" ", "  ")
@@ -302,7 +302,7 @@ def _lower(text: str) -> str:
     return small if len(small) == len(text) else text
 
 
-def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> bool:
+def _is_in_name(text: str, token: PlacedWord, following: PlacedWord | None, last: str) -> bool:
     """Return whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
     if token.word == token.small and (not last or last.islower()) and (token.word, last) != ("the", "of"):
         return False
@@ -314,7 +314,7 @@ def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> 
     return is_titled and (precedes or last[:1].isupper())
 
 
-def _split_run(text: str, run: list[Token]) -> Sequence[Mention]:
+def _split_run(text: str, run: list[PlacedWord]) -> Sequence[Mention]:
     """Return the names and other phrases of a run of words, without words before them that only ask for something."""
     if not run[0].word.isascii() and UNSPACED_LETTER.match(run[0].word):
         return [*_split_unspaced(text, run)]
@@ -332,7 +332,7 @@ def _split_run(text: str, run: list[Token]) -> Sequence[Mention]:
             run = run[:-1]  # how much does a red apple cost?
         elif opens and run[1].word[0].isupper() and is_person(run[0].word):
             run = run[1:]  # "Patient Maria Lopez"
-    parts: list[list[Token]] = []
+    parts: list[list[PlacedWord]] = []
     for token in run:
         turns = not parts or token.word[0].isupper() != parts[-1][0].word[0].isupper()
         if turns and not (parts and (token.word in _LINKS or token.word.isdigit())):
@@ -341,13 +341,13 @@ def _split_run(text: str, run: list[Token]) -> Sequence[Mention]:
     return [_make_phrase(text, part) for part in parts]
 
 
-def _is_item(text: str, token: Token) -> bool:
+def _is_item(text: str, token: PlacedWord) -> bool:
     """Return whether a word is one of a list after a colon, and requests nothing there: "tags: refund, order"."""
     before = _BEFORE_ITEM.search(text, token.start - _REACH, token.start)
     return before is not None and (before["others"] or _NEXT_ITEM.match(text, token.end)) is not None
 
 
-def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
+def _make_phrase(text: str, part: Sequence[PlacedWord]) -> Mention:
     start = part[0].start
     end = part[-1].end
     is_name = part[0].word[0].isupper()
@@ -369,7 +369,7 @@ def _is_verb_of(word: str) -> bool:
     return word in _VERBS or word[:1].isupper() or word.endswith(("ed", "s")) or not word[:1].isalpha()
 
 
-def _split_unspaced(text: str, run: Sequence[Token]) -> Iterator[Mention]:
+def _split_unspaced(text: str, run: Sequence[PlacedWord]) -> Iterator[Mention]:
     """Yield words of a script without spaces: runs of ideographs or katakana between hiragana and particles."""
     for token in run:
         for found in _PIECE.finditer(token.word):

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, Headers, RawHeaders, Reply, is_stream_type
 from mockserver.core.mcp_server import SESSION_OPERATION
-from mockserver.core.plan import Plan, Usage
+from mockserver.core.plan import Cause, Plan, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.sent_body import Piece, SentParts, count_frames, split_frames
 from mockserver.core.text import count_noun
@@ -122,6 +122,17 @@ class Row(Struct, eq=False):
     def usage(self) -> Usage | None:
         left = self.plan.outcome
         return left if type(left) is Usage else None
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why the answer is an error that mockserver or a rule gave; None of all other answers."""
+        left = self.plan.outcome
+        return left if type(left) is Cause else None
+
+    @property
+    def defect(self) -> str:
+        """What is wrong with the rule, or with mockserver itself, that failed on the call; empty if neither did."""
+        return "" if self.cause is None else self.cause.defect
 
     @property
     def sent(self) -> Sequence[Piece]:

@@ -102,6 +102,40 @@ def test_skips(mockserver):
     )
 
 
+def test_a_test_fails_for_a_rule_that_fails_on_a_call(pytester: pytest.Pytester) -> None:
+    tests = """
+import contextlib, pytest
+
+@pytest.mark.mockserver(rules="broken.yaml", unmatched="generate")
+def test_swallowed(mockserver):
+    with contextlib.suppress(Exception):
+        greet()
+
+@pytest.mark.mockserver(rules="broken.yaml", verify=False)
+def test_on_its_own(mockserver):
+    test_swallowed(mockserver)
+    assert mockserver.calls[0].defect == mockserver.calls[0].error
+
+@pytest.mark.xfail(strict=True)
+def test_crash(mockserver, monkeypatch):
+    monkeypatch.setattr("mockserver.server.respond.plan_within_limits", None)
+    with contextlib.suppress(Exception):
+        greet()
+    assert mockserver.problems()[0].headline.startswith("internal error of mockserver, please report it: TypeError: ")
+    assert mockserver.calls[0].source == "crashed"
+"""
+    broken = "rules:\n  - name: broken\n    then: {text: '{{ body.nothing.at }}'}\n"
+    result = run_test_file(pytester, tests, "-q", files={"broken.yaml": broken})
+    result.assert_outcomes(failed=1, passed=1, xfailed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "broken.yaml:3: the template of this rule failed: `body.nothing` is undefined; *",
+            '  call 1: chat gpt-4o "hello" -> rule broken.yaml:2 broken (500)',
+            "FAILED test_it.py::test_swallowed - Failed: broken.yaml:3: *",
+        ]
+    )
+
+
 def test_a_test_that_fails_by_itself_shows_what_came(pytester: pytest.Pytester) -> None:
     tests = """
 import pytest

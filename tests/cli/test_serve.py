@@ -169,6 +169,16 @@ def test_it_answers_when_its_log_cannot_be_written(tmp_path: Path, full: bool) -
     assert full or ended == 0  # else Python itself reports what it cannot write
 
 
+def test_a_warning_tells_of_edited_recordings(tmp_path: Path) -> None:
+    file = tmp_path / "chat.yaml"
+    CassetteFile(file).append(chat("hi", {"text": "hello"}))
+    settings = {"cassettes": str(tmp_path), "cassette": "chat"}
+    assert list(list_warnings(start(Sources((), settings)))) == []
+    file.write_text(file.read_text().replace("hello", "goodbye"))
+    [warning] = list_warnings(start(Sources((), settings)))
+    assert warning.startswith("  cassette chat.yaml: edited since it was recorded: #1; record it again or, ")
+
+
 def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     log, remark_log = make_request_logger("json"), make_remark_logger()
     for seq in (4, 5):

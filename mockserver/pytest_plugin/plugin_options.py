@@ -4,7 +4,7 @@ Imported with the plugin, so it needs nothing but pytest.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -151,6 +151,8 @@ def add_options(parser: pytest.Parser) -> None:
 
 def check_options(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be."""
+    for problem in _find_unknown_keys(config):
+        raise pytest.UsageError(problem)
     for name, option in INI_KEYS.items():
         if option.choices is not None and (value := config.getini(name)) not in ("", *option.choices):
             raise pytest.UsageError(f"{name} must be one of {', '.join(option.choices)}, not {value!r}")
@@ -160,6 +162,37 @@ def check_options(config: pytest.Config) -> None:
         )
     if config.getoption(INSPECT) and has_workers(config):
         raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
+
+
+def _find_unknown_keys(config: pytest.Config) -> Iterator[str]:
+    """Yield what is wrong with each key that looks like ours and is nobody's; pytest itself only warns.
+
+    Keys are those of the ini file, which pytest keeps under another name since version 9, and of `-o`.
+    """
+    kept = vars(config)
+    in_file = kept.get("_inicfg", kept.get("inicfg", ()))
+    given = [each.partition("=")[0].strip() for each in config.known_args_namespace.override_ini or ()]
+    for name in dict.fromkeys((*in_file, *given)):
+        if name.startswith(("mockserver_", "mockserver-")):
+            try:
+                config.getini(name)
+            except ValueError:
+                place = "" if config.inipath is None or name in given else f"{config.inipath.name}: "
+                yield f"{place}{_explain_unknown_key(name)}"
+
+
+def _explain_unknown_key(name: str) -> str:
+    from difflib import get_close_matches  # slow, and few need them
+
+    from mockserver.pytest_plugin.configuration import MARK_KEYS
+
+    option = name[len("mockserver_") :].replace("-", "_")
+    if option in MARK_KEYS and option not in OPTIONS:
+        return f"{name} is no key of the ini file; set it for tests: @pytest.mark.{MARK}({option}=...)"
+    known = [*OPTIONS, "coverage", *(key.removeprefix("mockserver_") for key in INI_KEYS)]
+    near = get_close_matches(option, known, n=1)
+    listed = ", ".join(f"mockserver_{key}" for key in known)
+    return f"unknown key {name}; " + (f"did you mean mockserver_{near[0]}?" if near else f"choose one of {listed}")
 
 
 def has_workers(config: pytest.Config) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from mockserver.config.nearest_names import NamesNearest
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, map_texts
@@ -31,7 +32,7 @@ NO_CALLS = (
 )
 
 
-class ReceivedCall(Struct, frozen=True, eq=False):
+class ReceivedCall(NamesNearest, Struct, frozen=True, eq=False):
     """A call that the server received: the request and its answer.
 
     `asked` is the parsed request, the same for every provider; None if it was rejected before, or is still arriving.

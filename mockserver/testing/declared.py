@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
+from mockserver.config.nearest_names import NamesNearest
 from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
@@ -153,7 +154,7 @@ class RuleBook:
             self.failures.append(RaisedError(declared.where, error, defect))
 
 
-class Declared:
+class Declared(NamesNearest):
     """A rule that `on(...)` declared; call one of its methods to give it an answer.
 
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mockserver.core.plan import CRASH
 from mockserver.core.row import Row
 from mockserver.core.text import MAX_LOG_LINE, escape_line, escape_lines
 from mockserver.server.live import Worker
 from mockserver.server.masking import find_row_secrets
-from mockserver.server.visit import CRASHED
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
@@ -44,7 +44,7 @@ def make_remark_logger() -> Callable[[Row], None]:
     said = set[str]()
 
     def log_row(row: Row) -> None:
-        if row.defect and row.source != CRASHED.source:  # its traceback is logged
+        if row.defect and row.source != CRASH:  # its traceback is logged
             write_line(f"call {row.seq}: {describe_defect(row)}", err=True)
         for remark in list_remarks(row):
             if remark not in said and len(said) < _MAX_REMARKS:

@@ -11,6 +11,7 @@ from mockserver.cli.log_lines import list_remarks
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, name_file
+from mockserver.core.plan import CRASH
 from mockserver.core.row import Row
 from mockserver.core.text import count_noun, escape_line, write_ranges
 from mockserver.engine.answer import use_tokenizer
@@ -25,9 +26,7 @@ from mockserver.server.programs import BUDGET
 from mockserver.server.recording.player import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
-_WITHOUT_RULES = frozenset(
-    ("crashed", "generated", "invalid", "limited", "stored")
-)  # sources that need neither rule nor cassette
+_WITHOUT_RULES = frozenset((CRASH, "generated", "invalid", "limited", "stored"))  # sources without rule or cassette
 
 
 class Unanswered(Struct, frozen=True):

@@ -463,6 +463,7 @@ Success = Answer | Models | Artifact | Stored | Listing | ObjectView | Mcp
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | Cause | None  # the last three: left once rendered
 
 
+CRASH = "crashed"  # the source of what mockserver failed to answer
 SERVICE = "service "  # how the source begins of an answer to what a program asks for itself
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, Headers, RawHeaders, Reply, is_stream_type
 from mockserver.core.mcp_server import SESSION_OPERATION
-from mockserver.core.plan import Cause, Plan, Usage
+from mockserver.core.plan import CRASH, Cause, Plan, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.sent_body import Piece, SentParts, count_frames, split_frames
 from mockserver.core.text import count_noun
@@ -161,6 +162,10 @@ class Row(Struct, eq=False):
             self.call = call
             self.operation = call.operation
             self.model = call.model
+
+    def note_defect(self, defect: str) -> None:
+        """Note that mockserver failed on the call, perhaps once its answer was decided."""
+        self.plan = replace(self.plan, outcome=Cause("server_error", defect), source=self.plan.source or CRASH)
 
     def note_sent(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""

@@ -12,7 +12,7 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
-from mockserver.core.plan import Failure, Plan
+from mockserver.core.plan import CRASH, Failure, Plan
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic
 from mockserver.core.text import escape_line
@@ -33,7 +33,7 @@ STATE_LOST = Failure(
     source="state lost",
 )
 STOPPING = Failure("overloaded", "The server is stopping.", source="invalid")  # no limit refuses it
-CRASHED = Failure("server_error", "mockserver failed on this request; its log says how.", source="crashed")
+CRASHED = Failure("server_error", "mockserver failed on this request; its log says how.", source=CRASH)
 
 
 class Response(Struct):

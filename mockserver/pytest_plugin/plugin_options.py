@@ -4,7 +4,7 @@ Imported with the plugin, so it needs nothing but pytest.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -151,8 +151,6 @@ def add_options(parser: pytest.Parser) -> None:
 
 def check_options(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be."""
-    for problem in _find_unknown_keys(config):
-        raise pytest.UsageError(problem)
     for name, option in INI_KEYS.items():
         if option.choices is not None and (value := config.getini(name)) not in ("", *option.choices):
             raise pytest.UsageError(f"{name} must be one of {', '.join(option.choices)}, not {value!r}")
@@ -164,35 +162,26 @@ def check_options(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
 
 
-def _find_unknown_keys(config: pytest.Config) -> Iterator[str]:
-    """Yield what is wrong with each key that looks like ours and is nobody's; pytest itself only warns.
-
-    Keys are those of the ini file, which pytest keeps under another name since version 9, and of `-o`.
-    """
+def find_unknown_keys(config: pytest.Config) -> Sequence[str]:
+    """Return the keys of the ini file, and of `-o`, that look like ours and are nobody's; pytest itself only warns."""
     kept = vars(config)
-    in_file = kept.get("_inicfg", kept.get("inicfg", ()))
-    given = [each.partition("=")[0].strip() for each in config.known_args_namespace.override_ini or ()]
-    for name in dict.fromkeys((*in_file, *given)):
-        if name.startswith(("mockserver_", "mockserver-")):
-            try:
-                config.getini(name)
-            except ValueError:
-                place = "" if config.inipath is None or name in given else f"{config.inipath.name}: "
-                yield f"{place}{_explain_unknown_key(name)}"
+    in_file = kept.get("_inicfg", kept.get("inicfg", ()))  # as pytest names them since version 9, and before
+    all_keys = (*in_file, *list_overridden_keys(config))
+    names = dict.fromkeys(name for name in all_keys if name.startswith(("mockserver_", "mockserver-")))
+    return [name for name in names if not _is_known(name, config)]
 
 
-def _explain_unknown_key(name: str) -> str:
-    from difflib import get_close_matches  # slow, and few need them
+def list_overridden_keys(config: pytest.Config) -> Sequence[str]:
+    """Return the keys of the ini file that `-o` gives."""
+    return [each.partition("=")[0].strip() for each in config.known_args_namespace.override_ini or ()]
 
-    from mockserver.pytest_plugin.configuration import MARK_KEYS
 
-    option = name[len("mockserver_") :].replace("-", "_")
-    if option in MARK_KEYS and option not in OPTIONS:
-        return f"{name} is no key of the ini file; set it for tests: @pytest.mark.{MARK}({option}=...)"
-    known = [*OPTIONS, "coverage", *(key.removeprefix("mockserver_") for key in INI_KEYS)]
-    near = get_close_matches(option, known, n=1)
-    listed = ", ".join(f"mockserver_{key}" for key in known)
-    return f"unknown key {name}; " + (f"did you mean mockserver_{near[0]}?" if near else f"choose one of {listed}")
+def _is_known(key: str, config: pytest.Config) -> bool:
+    try:
+        config.getini(key)
+    except ValueError:
+        return False
+    return True
 
 
 def has_workers(config: pytest.Config) -> bool:

@@ -46,9 +46,10 @@ function Verdict({ call, missed }) {
       ${said && html`<blockquote><${Text} value=${said} /></blockquote>`}${now}`;
   }
   const isRule = from.kind === "rule";
-  return html`<p class="verdict">${call.defect ? "Failed in" : "Answered by"} ${isRule && "rule "}<b>${bdi(from.name)}</b>${from.place && html` at ${
-      bdi(from.place, "place")}`}${call.tried > 1 && `, after ${plural(call.tried - 1, "other rule")}`}.${
-      isRule && html` <a href=${address(["rules", from.name])}>Show the rule</a>`}</p>${
+  return html`<p class="verdict">${call.defect ? "Failed in" : "Answered by"} ${isRule && "rule "}<b>${bdi(from.name)}</b>${
+      from.place && html` at ${bdi(from.place, "place")}`}${
+      call.tried > 1 && `, after ${plural(call.tried - 1, "other rule")}`}.${isRule && html` <a href=${
+      address(["rules", from.name])}>Show the rule</a>`}</p>${
       call.defect && html`<blockquote><${Text} value=${call.defect} /></blockquote>`}${now}`;
 }
 

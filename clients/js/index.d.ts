@@ -257,6 +257,8 @@ export interface Call {
   /** What answered: `rule rules.yaml:4 weather`, `generated`, `cassette chat.yaml#3`, ... */
   source: string | null;
   unmatched?: true;
+  /** Why the rule, or mockserver itself, failed on the call. */
+  defect?: string;
   status: number | null;
   faults: string[];
   /** `complete`, `open`, `client left after 3 frames`, ... */
@@ -291,6 +293,8 @@ export interface CallFilters {
   source?: string;
   rule?: string;
   unmatched?: boolean;
+  /** Whether a rule, or mockserver itself, failed on the call. */
+  defect?: boolean;
   ended?: string;
   /** Also the calls that rules with `service: true` answered. */
   service?: boolean;

@@ -184,6 +184,7 @@ class Cassette:
         self.size = 0  # number of episodes
         self.models: set[tuple[str, str]] = set()  # of its episodes, with their dialects
         self.refused: list[int] = []  # numbers of episodes whose requests are refused by their dialects
+        self.edited: tuple[int, ...] = ()  # numbers of episodes that were edited since they were recorded
         self._by_key: defaultdict[str, list[CassetteEntry]] = defaultdict(list)
         self._keys: dict[Identity, str] = {}  # of requests as they were recorded
 

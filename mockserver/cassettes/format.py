@@ -62,6 +62,7 @@ class EpisodeDocument(Struct, frozen=True):
 
     @property
     def is_edited(self) -> bool:
+        """Whether the answer's body is another one than was recorded, and nobody says that this is meant."""
         return self.stated_hash not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mockserver.core.plan import CRASH
 from mockserver.core.row import Row
 from mockserver.core.text import MAX_LOG_LINE, escape_line, escape_lines
 from mockserver.server.live import Worker
@@ -39,16 +40,23 @@ def write_line(text: str, *, err: bool = False) -> None:
 
 
 def make_remark_logger() -> Callable[[Row], None]:
-    """Return a function that logs the remarks on answers to stderr, each once."""
+    """Return a function that logs to stderr which calls a rule failed on, and the remarks on answers, each once."""
     said = set[str]()
 
     def log_row(row: Row) -> None:
+        if row.defect and row.source != CRASH:  # its traceback is logged
+            write_line(f"call {row.seq}: {describe_defect(row)}", err=True)
         for remark in list_remarks(row):
             if remark not in said and len(said) < _MAX_REMARKS:
                 said.add(remark)
                 write_line(f"call {row.seq}: {remark}", err=True)
 
     return log_row
+
+
+def describe_defect(row: Row) -> str:
+    """Return what is wrong with the rule, or with mockserver, on one line and without credentials."""
+    return escape_line(find_row_secrets(row).mask_text(row.defect), _LONGEST_REMARK)
 
 
 def list_remarks(row: Row) -> list[str]:

@@ -11,11 +11,13 @@ from mockserver.cli.log_lines import list_remarks
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, name_file
+from mockserver.core.plan import CRASH
 from mockserver.core.row import Row
 from mockserver.core.text import count_noun, escape_line, write_ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.outcomes import FORWARDED
+from mockserver.reports.calls import explain_rejection
 from mockserver.rules.nearest import find_unmatched
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode
@@ -24,11 +26,11 @@ from mockserver.server.programs import BUDGET
 from mockserver.server.recording.player import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
-_WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
+_WITHOUT_RULES = frozenset((CRASH, "generated", "invalid", "limited", "stored"))  # sources without rule or cassette
 
 
 class Unanswered(Struct, frozen=True):
-    """A call that nothing answered or, if `call` is None, that was rejected as invalid.
+    """A call that nothing answered, or that was rejected or failed for a known reason (`why`).
 
     `engine` is the one that it reached: its namespace may get other rules or another cassette later.
     """
@@ -39,11 +41,12 @@ class Unanswered(Struct, frozen=True):
     call: Call | None
     secrets: Secrets
     engine: Engine
+    why: str = ""
 
     def explain(self) -> str:
-        """Return what the cassette says about a miss, else the nearest rules."""
-        if self.call is None:
-            return "rejected before any rule was tried"
+        """Return the reason if it is known, else what the cassette says about a miss, else the nearest rules."""
+        if self.why or self.call is None:
+            return self.why
         call = use_tokenizer(self.call, self.engine.policy.tokenizer(self.call.model))
         try:
             return asyncio.run(explain_call(self.engine, self.call)).why or asyncio.run(self.engine.explain(call))
@@ -75,14 +78,14 @@ class RunReport(Struct):
     targets: set[str] = set()  # cassette files that should get an episode
     service: Counter[str] = field(default_factory=Counter)  # calls that service rules answered
     remarks: Counter[str] = field(default_factory=Counter)  # calls by what no model could have answered
-    unanswered: list[Unanswered] = []
+    unanswered: list[Unanswered] = []  # or failed
 
     def note(self, row: Row) -> None:
         if row.source.startswith("cassette "):
             self.replayed[row.source] += 1
         self.new.update((row.recorded,) if row.recorded else ())
         self.unrecorded.update((row.unrecorded,) if row.unrecorded else ())
-        if row.is_service:
+        if row.is_service and not row.defect:
             self.service[row.source] += 1
             return
         engine = self.live.find_engine(row.namespace)
@@ -92,18 +95,23 @@ class RunReport(Struct):
         self.expects_rules |= expects_rules
         unmatched = expects_rules and is_unmatched(row)
         rejected = row.source == "invalid"
-        self.shares[_find_share(row, unmatched=unmatched)] += 1
+        self.shares["failed" if row.defect else _find_share(row, unmatched=unmatched)] += 1
         if row.source == FORWARDED and choice.name and (choice.forwards or row.unrecorded):
             self.targets.add(name_file(choice.name))
         if row.remarks:
             self.remarks.update(list_remarks(row))
-        if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
-            request = f"{row.method} {row.path}"
+        if (unmatched or rejected or row.defect) and len(self.unanswered) < MAX_REPORTED:
             call = row.call if unmatched else None
-            call = call and find_unmatched(engine.rules, call)[0]
-            secrets = find_row_secrets(row)
             self.unanswered.append(
-                Unanswered(row.seq, request, status=row.status, call=call, secrets=secrets, engine=engine)
+                Unanswered(
+                    row.seq,
+                    f"{row.method} {row.path}",
+                    status=row.status,
+                    call=call and find_unmatched(engine.rules, call)[0],
+                    secrets=find_row_secrets(row),
+                    engine=engine,
+                    why=row.defect or ("\n  ".join(explain_rejection(row)) if rejected else ""),
+                )
             )
 
     def count_calls(self, log: Callable[[Row], None] | None) -> Callable[[Row], None]:
@@ -142,14 +150,14 @@ class RunReport(Struct):
             alike.setdefault(str(each), []).append(each.number)
         for text, numbers in alike.items():
             yield f"{f'call {numbers[0]}' if len(numbers) == 1 else f'calls {write_ranges(numbers)}'}, {text}"
-        left = self.shares["unmatched"] + self.shares["rejected"] - len(self.unanswered)
+        left = self.shares["unmatched"] + self.shares["rejected"] + self.shares["failed"] - len(self.unanswered)
         if left > 0:
             yield f"... and {left} more"
 
     def _write_shares(self) -> str:
         if not (self.expects_rules or self.live.engine.rules or self.live.settings.cassette):
-            rejected = self.shares["rejected"]
-            return f", {rejected} rejected (no rules)" if rejected else " (no rules)"
+            wrong = [f", {self.shares[share]} {share}" for share in ("failed", "rejected") if self.shares[share]]
+            return f"{''.join(wrong)} (no rules)"
         counts = [f"{self.shares[share]} {share}" for share in _SHARES if self.shares[share]]
         if lookups := self.shares[_LOOKUP]:
             counts.append(count_noun(lookups, _LOOKUP))
@@ -181,5 +189,7 @@ def _find_share(row: Row, *, unmatched: bool) -> str:
     )
 
 
-_SHARES = ("by rules", "from cassettes", "forwarded", "unmatched", "generated", "rejected", "limited", "over budget")
+_SHARES = (
+    "by rules", "from cassettes", "forwarded", "unmatched", "generated", "failed", "rejected", "limited", "over budget",
+)  # fmt: skip
 _LOOKUP = "look-up"

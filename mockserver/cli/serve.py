@@ -119,7 +119,7 @@ def _describe_recording(live: Live) -> Iterator[str]:
 
 
 def list_warnings(live: Live) -> Iterator[str]:
-    """Yield why recording cannot work, and who can reach the server.
+    """Yield why recording cannot work, which recordings were edited, and who can reach the server.
 
     Only this and the inspector's address print a generated control token.
     """
@@ -133,6 +133,7 @@ def list_warnings(live: Live) -> Iterator[str]:
     if _may_record(live.player.choice) and not _is_writable(Path(settings.cassettes)):
         yield f"{record} {settings.cassettes} is not writable; set --cassettes FOLDER"
     yield from (f"  {remark.line}" for remark in find_without_upstream(live.engine.rules, settings.upstream))
+    yield from (f"  {line}" for line in live.player.store.list_edited())
     if is_loopback(settings.host):
         return
     who = "anyone" if settings.keys is None else "anyone with an API key"

@@ -9,7 +9,7 @@ import re
 import sys
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf, nan
 from typing import Any, NamedTuple
 
@@ -86,6 +86,8 @@ def explain(error: Any, text: str) -> YamlProblem:
     )
     mark = about(error)
     lines = text.splitlines()
+    if (torn := _find_torn_quote(text, lines, mark)) is not None:
+        return torn
     if mark.line >= len(lines) or (mark.line == len(lines) - 1 and mark.column >= len(lines[-1])):
         return _explain_end(error, lines)
     line = lines[mark.line]
@@ -93,6 +95,34 @@ def explain(error: Any, text: str) -> YamlProblem:
         words = words(line[: mark.column], line[mark.column :])
     opened = error.context_mark.line + 1 if error.context_mark else mark.line + 1
     return YamlProblem(words.replace("LINE", f"line {opened}"), mark.line, mark.column)
+
+
+def _find_torn_quote(text: str, lines: Sequence[str], mark: Any) -> YamlProblem | None:
+    """Return the quote that is not closed where it should be, if the mistake at `mark` follows from that.
+
+    The text in it goes on to the next quote, and has swallowed keys on its way.
+    """
+    torn = None
+    with suppress(yaml.MarkedYAMLError):
+        for token in yaml.scan(text, Loader=LOADER):
+            start = token.start_mark
+            if (start.line, start.column) >= (mark.line, mark.column):
+                break
+            if isinstance(token, yaml.ScalarToken) and token.style in _QUOTES:
+                torn = token
+    if torn is None or torn.end_mark.line != mark.line:
+        return None
+    start = torn.start_mark
+    end = torn.end_mark
+    swallowed = [*lines[start.line + 1 : end.line], lines[end.line][: end.column - 1]]
+    if end.line == start.line or not any(map(_KEY.match, swallowed)):
+        return None
+    words = f"this quote is closed only by the one at {end.line + 1}:{end.column}; close it where its text ends"
+    return YamlProblem(words, start.line, start.column)
+
+
+_QUOTES = ("'", '"')
+_KEY = re.compile(r"\s*(?:- +)*[\w.-]+:(?:\s|$)")
 
 
 def _explain_end(error: Any, lines: list[str]) -> YamlProblem:
@@ -121,14 +151,27 @@ def _explain_start(before: str, after: str) -> str:
 def _explain_open_table(before: str, after: str) -> str:
     if "{{" in before or after.startswith("{{"):
         return "text with {{ }} needs quotes inside the braces of a table"
+    if _is_after_quote(before, after):
+        return _AFTER_QUOTE
     return 'a "," or "}" is missing before this, for the "{" of LINE'
+
+
+def _explain_open_list(before: str, after: str) -> str:
+    return (
+        _AFTER_QUOTE if _is_after_quote(before, after) else 'a "," or "]" is missing before this, for the "[" of LINE'
+    )
+
+
+def _is_after_quote(before: str, after: str) -> bool:
+    """Return whether text goes on right behind a quote, as in `'it's'`."""
+    return before.endswith(_QUOTES) and after[:1].isalnum()
 
 
 def _explain_misfit(before: str, after: str) -> str:
     if "{{" in before and "}" in before:
         return BARE_BRACES
     if before.rstrip().endswith(('"', "'")):
-        return "text after a closing quote; put the whole value in one pair of quotes"
+        return _AFTER_QUOTE
     if after.startswith(("]", "}")):
         opening = "[" if after[0] == "]" else "{"
         return f'this "{after[0]}" has no matching "{opening}"'
@@ -137,6 +180,7 @@ def _explain_misfit(before: str, after: str) -> str:
     return "this is not allowed here; check the quotes and the indentation of this line and the one above"
 
 
+_AFTER_QUOTE = "text after a closing quote; put the whole value in one pair of quotes"
 _TAB = "a tab is not allowed here: indent YAML with spaces"
 _COLON = 'this ":" is not allowed here: put text that contains ": " in quotes, or fix the indentation'
 _INDENT = 'this line is not indented like the "-" above it'
@@ -161,7 +205,7 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
         _get_problem_mark,
         'a list cannot start here: put its "-" on a line of its own',
     ),
-    ("parsing a flow sequence", _get_problem_mark, 'a "," or "]" is missing before this, for the "[" of LINE'),
+    ("parsing a flow sequence", _get_problem_mark, _explain_open_list),
     ("parsing a flow mapping", _get_problem_mark, _explain_open_table),
     ("unexpected end of stream", _get_context_mark, "this quote is never closed"),
     ("unexpected document", _get_context_mark, "this quote is never closed"),

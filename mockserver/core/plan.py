@@ -400,7 +400,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
 
     `reason` is a key of REASONS; each dialect gives it its own status, type, code and words.
     A field that is not None wins over the dialect's. One with a `source` is an answer like any other, which that gave;
-    without, the request is refused.
+    without, the request is refused. `defect` says what is wrong with a rule, or with mockserver, if that is why.
     """
 
     reason: str
@@ -413,6 +413,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     details: Mapping[str, Json] = field(default_factory=dict)
     headers: Headers = ()
     source: str | None = None
+    defect: str = ""
 
     def __post_init__(self) -> None:
         super().__init__(self.message or self.reason)
@@ -428,6 +429,18 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     def replace(self, **fields: Any) -> "Failure":
         """Return the failure with other values in these fields."""
         return dataclasses.replace(self, **fields)
+
+
+def blame_rule(why: str) -> Failure:
+    """Return the failure of a call that a rule cannot answer as it is written: nobody meant it, so it fails tests."""
+    return Failure("server_error", why, status=500, defect=why)
+
+
+class Cause(Struct, frozen=True, gc=False):
+    """What is left of a Failure once it is rendered: its reason, and the defect of a rule or of mockserver, if any."""
+
+    reason: str
+    defect: str = ""
 
 
 class Raw(Struct, frozen=True):
@@ -447,9 +460,10 @@ class Forward(Struct, frozen=True):
 
 Mcp = McpState | McpStream | McpDocument | McpBatch | McpResumed
 Success = Answer | Models | Artifact | Stored | Listing | ObjectView | Mcp
-Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
+Outcome = Success | Failure | Raw | Recorded | Forward | Usage | Cause | None  # the last three: left once rendered
 
 
+CRASH = "crashed"  # the source of what mockserver failed to answer
 SERVICE = "service "  # how the source begins of an answer to what a program asks for itself
 
 
@@ -476,10 +490,14 @@ class Plan(Struct, frozen=True, gc=False):
     @property
     def rendered(self) -> "Plan":
         """The plan as it is kept after rendering."""
-        if type(self.outcome) is Answer:
-            left: Usage | None = self.outcome.usage
-        else:
-            left = self.outcome if type(self.outcome) is Usage else None
+        outcome = self.outcome
+        left: Usage | Cause | None = None
+        if type(outcome) is Answer:
+            left = outcome.usage
+        elif isinstance(outcome, Failure):
+            left = Cause(outcome.reason, outcome.defect)
+        elif isinstance(outcome, Usage | Cause):
+            left = outcome
         return Plan(  # positional arguments: names take longer
             left, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )

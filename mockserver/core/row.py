@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, Headers, RawHeaders, Reply, is_stream_type
 from mockserver.core.mcp_server import SESSION_OPERATION
-from mockserver.core.plan import Plan, Usage
+from mockserver.core.plan import CRASH, Cause, Plan, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.sent_body import Piece, SentParts, count_frames, split_frames
 from mockserver.core.text import count_noun
@@ -124,6 +125,17 @@ class Row(Struct, eq=False):
         return left if type(left) is Usage else None
 
     @property
+    def cause(self) -> Cause | None:
+        """Why the answer is an error that mockserver or a rule gave; None of all other answers."""
+        left = self.plan.outcome
+        return left if type(left) is Cause else None
+
+    @property
+    def defect(self) -> str:
+        """What is wrong with the rule, or with mockserver itself, that failed on the call; empty if neither did."""
+        return "" if self.cause is None else self.cause.defect
+
+    @property
     def sent(self) -> Sequence[Piece]:
         """As much of the answer's body as is kept, in the pieces in which it was sent."""
         return self.pieces if self.parts is None else self.parts
@@ -150,6 +162,10 @@ class Row(Struct, eq=False):
             self.call = call
             self.operation = call.operation
             self.model = call.model
+
+    def note_defect(self, defect: str) -> None:
+        """Note that mockserver failed on the call, perhaps once its answer was decided."""
+        self.plan = replace(self.plan, outcome=Cause("server_error", defect), source=self.plan.source or CRASH)
 
     def note_sent(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""

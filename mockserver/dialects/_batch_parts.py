@@ -60,7 +60,7 @@ class BatchPart(Struct, frozen=True):
         done = CarriedOut(
             http=http,
             call=call,
-            plan=replace(plan.rendered, outcome=_find_usage(plan.outcome)),
+            plan=replace(plan.rendered, outcome=_find_usage(plan.outcome) or plan.rendered.outcome),
             operation="" if operation is None else operation.name,
             reply=reply,
             part_of=self.part_of,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, PlayCassette, RuleOutcome
-from mockserver.core.plan import Failure, Forward, Plan, Raw
+from mockserver.core.plan import Failure, Forward, Plan, Raw, blame_rule
 from mockserver.engine.answer import answer, finish_artifact
 from mockserver.engine.counters import name_ids_counter
 from mockserver.engine.engine import CallContext
@@ -61,4 +61,4 @@ def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> D
     try:
         return write(stated)
     except ValueError as why:
-        raise Failure("server_error", f"{source}: {why}", status=500) from None
+        raise blame_rule(f"{source}: {why}") from None

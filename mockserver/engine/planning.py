@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
-from mockserver.core.plan import Answer, Failure, Forward, Plan, Timing
+from mockserver.core.plan import Answer, Failure, Forward, Plan, Timing, blame_rule
 from mockserver.engine.answer import ALONE, join_plans, split_prompts, use_tokenizer
 from mockserver.engine.catalogue import apply_limits
 from mockserver.engine.counters import ScenarioState, count_attempt
@@ -171,7 +171,7 @@ async def ask_rules(context: CallContext, call: Call) -> Plan:
     for match in matches:
         rule = match.rule
         if match.failure is not None:
-            return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
+            return Plan(blame_rule(f"{rule.source}: {match.failure}"), rule.source)
         if match.counts:
             scenario = scenario or ScenarioState(call.http.namespace, engine.counters)
             if not await scenario.allows(rule, list_counting(copy(matches))):

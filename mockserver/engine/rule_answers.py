@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, RenderContext, RuleAnswer, RuleOutcome
-from mockserver.core.plan import Failure, Plan
+from mockserver.core.plan import Plan, blame_rule
 from mockserver.engine.engine import CallContext, Engine
 from mockserver.engine.generation import make_generator
 from mockserver.engine.offload import is_demanding, on_thread
@@ -33,7 +33,7 @@ async def ask_rule(context: CallContext, call: Call, match: RuleMatch) -> RuleAn
 def check_fit(rule: Rule, outcome: RuleOutcome | None, call: Call) -> None:
     """Raise Failure for an outcome that does not suit the operation of the call."""
     if outcome is not None and (why := explain_misfit(outcome, call)):
-        raise Failure("server_error", f"{rule.source}: {why}", status=500)
+        raise blame_rule(f"{rule.source}: {why}")
 
 
 async def add_remarks(engine: Engine, call: Call, rule: Rule, draft: Draft, plan: Plan) -> Plan:

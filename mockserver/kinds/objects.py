@@ -8,7 +8,7 @@ from msgspec import Struct
 from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
-from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan
+from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan, blame_rule
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import ValueStore, VersionedValue
 from mockserver.kinds.kind import OperationKind, ThenKey
@@ -172,7 +172,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         """Raise Failure if a rule gives statuses to the new object: its kind has no statuses."""
         if self.statuses:
             why = f"{self.source}: {self.call.dialect} has no statuses that a rule can state"
-            raise Failure("server_error", why, status=500)
+            raise blame_rule(why)
 
     async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
         """Return an object by its id, also one that is gone; None if it was never made."""

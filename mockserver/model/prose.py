@@ -18,7 +18,7 @@ from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
 from mockserver.core.lazy import compile_lazily, remember
-from mockserver.core.plan import Failure, Part, Reasoning, Text
+from mockserver.core.plan import Part, Reasoning, Text, blame_rule
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
@@ -361,7 +361,7 @@ def _choose_length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
         natural = min(wanted.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
     tokens = options.get("tokens", natural)
     if type(tokens) is not int or not 0 < tokens <= MAX_TEXT_TOKENS:
-        raise Failure("server_error", f"generate: tokens must be a number from 1 to {MAX_TEXT_TOKENS}, not {tokens!r}")
+        raise blame_rule(f"generate: tokens must be a number from 1 to {MAX_TEXT_TOKENS}, not {tokens!r}")
     return tokens
 
 

@@ -38,6 +38,7 @@ from mockserver.pytest_plugin.plugin_options import (
     SESSION_FIXTURE,
     add_options,
     check_options,
+    find_unknown_keys,
     has_workers,
     is_marked,
     may_record,
@@ -74,6 +75,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     for marker, about in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {about}")
+    if unknown := find_unknown_keys(config):
+        from mockserver.pytest_plugin.configuration import explain_unknown_key
+
+        raise pytest.UsageError(explain_unknown_key(unknown[0], config))
     check_options(config)
     if (coverage := make_rule_coverage(config)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.spelling import KEYWORDS, Spelling, list_texts
 from mockserver.core.episode import SUFFIX, name_file
 from mockserver.core.json import Json
-from mockserver.pytest_plugin.plugin_options import FAULT_MARK, MARK, OPTIONS, name_flag
+from mockserver.pytest_plugin.plugin_options import FAULT_MARK, INI_KEYS, MARK, OPTIONS, list_overridden_keys, name_flag
 from mockserver.reports.failures import Problem, make_problem
 from mockserver.testing import MockServerTestCase, Setup
 from mockserver.testing.callers import shorten_path
@@ -27,6 +28,19 @@ MAX_TEST_CALLS = 10_000  # unless the mark allows more: an agent that is always 
 _PLUGIN_KEYS = ("rules", "verify", "max_calls")  # all others are options of the server
 MARK_KEYS = (*_PLUGIN_KEYS, *ServerOptions.__annotations__)
 _CHOICES: Mapping[str, tuple[object, ...]] = {"verify": (True, False), "record": RECORD_MODES}
+
+
+def explain_unknown_key(key: str, config: pytest.Config) -> str:
+    """Return what is wrong with a key of the ini file that does not exist, and what it may be meant for."""
+    option = key[len("mockserver_") :].replace("-", "_")
+    place = "" if config.inipath is None or key in list_overridden_keys(config) else f"{config.inipath.name}: "
+    if option in MARK_KEYS and option not in OPTIONS:
+        return f"{place}{key} is no key of the ini file; set it for tests: @pytest.mark.{MARK}({option}=...)"
+    known = [*OPTIONS, "coverage", *(name.removeprefix("mockserver_") for name in INI_KEYS)]
+    near = get_close_matches(option, known, n=1)
+    listed = ", ".join(f"mockserver_{name}" for name in known)
+    meant = f"did you mean mockserver_{near[0]}?" if near else f"choose one of {listed}"
+    return f"{place}unknown key {key}; {meant}"
 
 
 class _PytestSpelling(Struct, frozen=True):

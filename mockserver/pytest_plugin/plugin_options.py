@@ -162,6 +162,28 @@ def check_options(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
 
 
+def find_unknown_keys(config: pytest.Config) -> Sequence[str]:
+    """Return the keys of the ini file, and of `-o`, that look like ours and are nobody's; pytest itself only warns."""
+    kept = vars(config)
+    in_file = kept.get("_inicfg", kept.get("inicfg", ()))  # as pytest names them since version 9, and before
+    all_keys = (*in_file, *list_overridden_keys(config))
+    names = dict.fromkeys(name for name in all_keys if name.startswith(("mockserver_", "mockserver-")))
+    return [name for name in names if not _is_known(name, config)]
+
+
+def list_overridden_keys(config: pytest.Config) -> Sequence[str]:
+    """Return the keys of the ini file that `-o` gives."""
+    return [each.partition("=")[0].strip() for each in config.known_args_namespace.override_ini or ()]
+
+
+def _is_known(key: str, config: pytest.Config) -> bool:
+    try:
+        config.getini(key)
+    except ValueError:
+        return False
+    return True
+
+
 def has_workers(config: pytest.Config) -> bool:
     """Return whether others run the tests, as with pytest-xdist."""
     return config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")

@@ -10,6 +10,7 @@ from mockserver.reports.failures import (
     Budget,
     Problem,
     count_answers,
+    explain_defects,
     explain_no_answer,
     explain_raised,
     explain_too_few_answers,
@@ -31,19 +32,27 @@ class DeclaredRule(Struct, frozen=True):
     expected_calls: int | None = None
 
 
+class RaisedError(Struct, frozen=True):
+    """What a reply function of the rule at a place raised, and the defect that its call has in the journal."""
+
+    where: str
+    error: Exception
+    defect: str
+
+
 class Activity(Struct, frozen=True):
     """What a test did with its server since it began.
 
-    `rules` are all that are tried now, in order, with the declared ones. `failures` are what reply functions raised,
-    with the places of their rules. `blocked` and `refused` are the connections and calls that were stopped,
-    `unreachable` the rules that no request can reach. `lint` is the setting; `timed`: answers take time.
+    `rules` are all that are tried now, in order, with the declared ones. `failures` are what reply functions raised.
+    `blocked` and `refused` are the connections and calls that were stopped, `unreachable` the rules that no request can
+    reach. `lint` is the setting; `timed`: answers take time.
     """
 
     calls: Sequence[ReceivedCall]
     service_calls: Sequence[ReceivedCall]
     declared: Sequence[DeclaredRule]
     rules: Sequence[Rule]
-    failures: Sequence[tuple[str, Exception]]
+    failures: Sequence[RaisedError]
     blocked: Sequence[Problem]
     refused: Sequence[Problem]
     unreachable: Sequence[Remark]
@@ -52,12 +61,13 @@ class Activity(Struct, frozen=True):
     timed: bool
 
     def find_problems(self) -> tuple[Problem, ...]:
-        """List what fails the test: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
+        """List what fails the test: calls that are blocked, failed or unmatched, uncalled rules, a budget."""
         return (
             # first, as the cause of misses
             *(explain_no_answer(one.where) for one in self.declared if one.rule is None),
             *self.blocked,
             *self._explain_raised(),
+            *self._explain_defects(),
             *explain_unmatched(self.calls, self.rules),
             *self._explain_too_few_answers(),
             *(find_impossible_answers(self.calls) if self.lint == "error" else ()),
@@ -102,10 +112,16 @@ class Activity(Struct, frozen=True):
     def _explain_raised(self) -> Iterator[Problem]:
         """Yield the reply functions that raised, each error once."""
         failed: dict[tuple[str, str], list[Exception]] = {}
-        for where, error in self.failures:
-            failed.setdefault((where, repr(error)), []).append(error)
+        for raised in self.failures:
+            failed.setdefault((raised.where, repr(raised.error)), []).append(raised.error)
         for (where, _), errors in failed.items():
             yield explain_raised(where, errors)
+
+    def _explain_defects(self) -> Iterator[Problem]:
+        """Yield why rules, or mockserver itself, failed on calls, but for the functions that raised."""
+        explained = {raised.defect for raised in self.failures}
+        calls = (*self.calls, *self.service_calls)
+        yield from explain_defects([call for call in calls if call.row.defect not in explained])
 
     def _explain_too_few_answers(self) -> Iterator[Problem]:
         """Yield the declared rules that did not answer as many calls as they were meant to."""

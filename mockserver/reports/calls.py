@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from mockserver.config.nearest_names import NamesNearest
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, map_texts
@@ -31,7 +32,7 @@ NO_CALLS = (
 )
 
 
-class ReceivedCall(Struct, frozen=True, eq=False):
+class ReceivedCall(NamesNearest, Struct, frozen=True, eq=False):
     """A call that the server received: the request and its answer.
 
     `asked` is the parsed request, the same for every provider; None if it was rejected before, or is still arriving.
@@ -194,6 +195,11 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         return find_error_message(self.reply) if self.status >= _FIRST_ERROR else ""
 
     @property
+    def defect(self) -> str:
+        """What is wrong with the rule, or with mockserver itself, that failed on the call; empty if neither did."""
+        return self.secrets.mask_text(self.row.defect) if self.row.defect else ""
+
+    @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules that existed when it arrived."""
         return tuple(rule for rule in self.row.rules if isinstance(rule, Rule))
@@ -237,7 +243,7 @@ def describe_call(call: ReceivedCall) -> str:
     secrets = call.secrets
     request = mask_line(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
     more = (mask_line(call.model, secrets), call.subject)
-    source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
+    source = f"{call.source} ({call.status})" if call.source in REJECTED or call.row.defect else call.source
     said = " ".join(filter(None, (request, *more)))
     return f"call {call.number}{_name_part(call)}: {said} -> {join_to_line(source) or 'open'}"
 
@@ -291,13 +297,22 @@ def list_requests(call: ReceivedCall) -> tuple[Call, ...]:
 
 
 def describe_rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
-    """Yield the calls that never reached the rules, or whose rule failed, each with its error."""
-    found = [call for call in calls if call.source in REJECTED or (call.status == _RULE_FAILED and call.error)]
+    """Yield the calls that never reached the rules, each with its error."""
+    found = [call for call in calls if call.source in REJECTED]
     for call in found[:MAX_REJECTED]:
-        yield describe_call(call) if call.source in REJECTED else f"{describe_call(call)} ({call.status})"
-        yield f"  {join_to_line(call.secrets.mask_text(call.error)[:_MAX_ERROR])}"
+        yield describe_call(call)
+        yield from (f"  {call.secrets.mask_text(line)}" for line in explain_rejection(call.row))
     if len(found) > MAX_REJECTED:
         yield f"... and {len(found) - MAX_REJECTED} more rejected calls"
+
+
+def explain_rejection(row: Row) -> Iterator[str]:
+    """Yield the error that a request was rejected with, on one line, and what to set so that such requests are not."""
+    error = find_error_message(b"".join(data for _, data in row.sent))
+    yield join_to_line(error)[:_MAX_ERROR] or "rejected before any rule was tried"
+    advice = "" if row.cause is None or row.dialect == "mcp" else _ADVICE.get(row.cause.reason, "")
+    if advice:
+        yield advice
 
 
 def find_error_message(reply: bytes) -> str:
@@ -311,9 +326,9 @@ def find_error_message(reply: bytes) -> str:
 
 
 def _read_bare_error(body: Json) -> str:
-    """Return an error that is only a text, as Ollama sends it."""
-    error = body.get("error") if isinstance(body, dict) else None
-    return error if isinstance(error, str) else ""
+    """Return an error that is only a text, as Ollama, Jina and Voyage send it."""
+    errors = (body.get("error"), body.get("detail")) if isinstance(body, dict) else ()
+    return next((error for error in errors if isinstance(error, str)), "")
 
 
 def write_snapshot(calls: Iterable[Call]) -> str:
@@ -379,9 +394,19 @@ def _write_json(value: Json) -> str:
     return json.dumps(hashed, ensure_ascii=False, sort_keys=isinstance(value, Mapping))
 
 
+# What to set so that requests are accepted which are rejected for these reasons.
+_ADVICE = {
+    "unknown_model": "to accept it, add the model to the setting models",
+    "missing_key": "the setting keys lists the keys that are accepted",
+    "invalid_key": "to accept it, add the key to the setting keys",
+    "key_not_allowed": "to accept it, remove allowed: false from this key in the setting keys",
+    "model_not_allowed": "to accept it, add the model to the models of this key in the setting keys",
+    "context_length": "to accept it, raise context_window of this model in the setting models",
+    "unsupported": "to accept it, say in the setting models what this model can do",
+    **dict.fromkeys(("bad_parameter", "unprocessable"), "with the setting validation: off, less is checked"),
+}
 _SERVER = "http://mockserver/"  # in place of the address, whose port varies
 _FIRST_ERROR = 400  # statuses
-_RULE_FAILED = 500  # statuses
 _MAX_NAME = 40  # characters
 _MAX_ERROR = 500  # characters
 _MAX_SCANNED = 2_000  # characters of a text that are searched for credentials

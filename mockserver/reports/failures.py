@@ -220,6 +220,17 @@ def explain_raised(where: str, errors: Sequence[Exception]) -> Problem:
     return make_problem(head, map(join_to_line, _write_traceback(first)))
 
 
+def explain_defects(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
+    """Yield why rules, or mockserver itself, failed on calls, each reason once."""
+    failed: dict[str, list[ReceivedCall]] = {}
+    for call in calls:
+        if call.row.defect:
+            failed.setdefault(call.defect, []).append(call)
+    for defect, those in failed.items():
+        times = f", {len(those)} times" if len(those) > 1 else ""
+        yield make_problem(f"{join_to_line(defect)}{times}", limit_lines(list(map(describe_call, those)), MAX_LISTED))
+
+
 def explain_unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[Problem]:
     """Yield the unmatched calls, equal ones once; `rules` are those that exist now.
 

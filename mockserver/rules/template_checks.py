@@ -55,12 +55,17 @@ class TemplateChecker:
         `variables` are the names that the template reads, `groups` the named groups of the rule's patterns,
         or None if these are unknown.
         """
-        for variable in sorted(variables):
+        code = _INERT.sub(lambda found: _LETTER.sub(" ", found[0]), source)  # lines stay where they are
+        lookups = list(_find_lookups(code))
+        for variable in sorted({*variables} - {lookup.variable for lookup in lookups}):
             if (wrong := self._check_variable(variable, groups)) is not None:
                 yield wrong.locate(source)
+        for lookup in lookups:
+            wrong = _check_group_lookup(lookup, groups) or self._check_variable(lookup.variable, groups)
+            if wrong is not None:
+                yield TemplateMistake(wrong.message, code.count("\n", 0, lookup.offset) + 1)
         for wrong in self._check_names(_INERT.sub("", source)):
             yield wrong.locate(source)
-        code = _INERT.sub(lambda found: _LETTER.sub(" ", found[0]), source)  # lines stay where they are
         for call in find_calls(code):
             if call.kind == "function" and call.name not in self._environment.globals:
                 continue  # reported as a variable
@@ -109,6 +114,42 @@ class TemplateChecker:
         except TemplateError as error:
             return error.kind == kind
         return False
+
+
+class _Lookup(NamedTuple):
+    """A member of a variable that is not read as `call.model`: `match[1]`, `call["model"]`, `match.group(1)`."""
+
+    variable: str  # `match.1`
+    shown: str
+    offset: int
+
+
+def _find_lookups(code: str) -> Iterator[_Lookup]:
+    """Yield such members of the variables whose members are known. The code has no comments and no raw text."""
+    blocks = list(_read_blocks(code))
+    assigned = {name for tokens in blocks for name in _list_assigned(tokens)}
+    for tokens in blocks:
+        texts = [token.text for token in tokens]
+        for index, token in enumerate(tokens):
+            root = token.text
+            if root not in _WITH_MEMBERS or root in assigned or texts[max(index - 1, 0) : index] == ["."]:
+                continue
+            match texts[index + 1 : index + 4]:
+                case ["[", member, "]"] if member.isdigit() or member[0] in _QUOTES:
+                    yield _Lookup(f"{root}.{member.strip(_QUOTES)}", f"{root}[{member}]", token.offset)
+                case [".", member, "("] if root == "match":
+                    yield _Lookup(f"{root}.{member}", f"{root}.{member}(...)", token.offset)
+                case [".", member, *_] if member.isdigit():
+                    yield _Lookup(f"{root}.{member}", f"{root}.{member}", token.offset)
+
+
+def _check_group_lookup(lookup: _Lookup, groups: frozenset[str] | None) -> _WrongWord | None:
+    """Return what is wrong with a group that is read by its number, or by a method of Python's matches."""
+    root, _, member = lookup.variable.partition(".")
+    if root != "match" or not (member.isdigit() or lookup.shown.endswith(")")):
+        return None
+    named = f"write match.{min(groups)}" if groups else "name it in the pattern, (?P<name>...), and write match.name"
+    return _WrongWord(f'"{lookup.shown}" is undefined: a group is read by its name; {named}', lookup.shown)
 
 
 def _explain_missing_group(name: str, groups: frozenset[str]) -> str:
@@ -441,6 +482,8 @@ _REASONS = {"TooManyArguments": "too many arguments", "MissingArgument": "an arg
 _COUNTED = compile_lazily(r"\(\) (?:takes |missing |got an unexpected keyword argument ('\w+'))|expected .*argument")
 _USUAL_KEYWORDS = ("length", "width", "attribute", "reverse", "default", "by", "binary", "case_sensitive")
 
+_QUOTES = "\"'"
+_WITH_MEMBERS = frozenset(("match", *MEMBERS))
 _OPENING = compile_lazily(r"\{\{|\{%")
 _TOKEN = compile_lazily(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d[\w.]*|[^\W\d]\w*|\*\*|//|[=!<>]=|\S)""")
 _OPEN = {"(", "[", "{"}

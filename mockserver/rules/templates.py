@@ -4,6 +4,7 @@ Data from a client is only ever a value here, never a template. A CompileContext
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -17,7 +18,7 @@ from mockserver.core.action import Faults
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.core.lazy import compile_lazily
-from mockserver.core.plan import Failure
+from mockserver.core.plan import Failure, blame_rule
 from mockserver.core.text import is_unicode
 from mockserver.rules.template_checks import TemplateChecker
 from mockserver.rules.template_variables import CALL, CONTEXT, KINDS, Fake, make_plain, render_value
@@ -197,11 +198,11 @@ class Templates:
             context.refuse_line(mistake, line)
         if mistakes:
             return make_constant(source)
-        render = self._make_renderer(name, variables, context)
+        render = self._make_renderer(name, variables, context, source)
         return Compiled(_join_names(source, render) or render)
 
     def _make_renderer(
-        self, name: str, variables: Iterable[str], context: CompileContext
+        self, name: str, variables: Iterable[str], context: CompileContext, source: str
     ) -> Callable[[RenderContext], str]:
         roots = {variable.partition(".")[0] for variable in variables}
         reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
@@ -213,7 +214,7 @@ class Templates:
             values = {root: make_plain(value) for root, read in reads if (value := read(scope)) is not None}
             if labels:
                 values["fake"] = Fake(scope, labels)
-            return _render(lambda: render(name, **values), where)
+            return _render(lambda: render(name, **values), where, source)
 
         return make
 
@@ -301,7 +302,7 @@ def _tojson(value: Json, indent: int | bool | None = None) -> Json:
     return Environment().eval_expr("value|tojson(indent)", value=value, indent=indent)
 
 
-def _render(render: Callable[[], str], where: Where) -> str:
+def _render(render: Callable[[], str], where: Where, source: str) -> str:
     try:
         text = render()
     except (KeyboardInterrupt, SystemExit):
@@ -310,7 +311,8 @@ def _render(render: Callable[[], str], where: Where) -> str:
         from minijinja import TemplateError
 
         if isinstance(error, TemplateError):
-            raise _make_failure(where(error.line or 1), _describe_error(error)) from None
+            why = _describe_error(error)
+            raise _make_failure(where(error.line or 1), why + _suggest_default(why, source)) from None
         raise _make_failure(where(1), _shorten(str(error))) from None
     if len(text) > MAX_OUTPUT:
         raise _make_failure(where(1), f"its output is longer than {MAX_OUTPUT:,} characters")
@@ -318,7 +320,27 @@ def _render(render: Callable[[], str], where: Where) -> str:
 
 
 def _make_failure(where: str, why: str) -> Failure:
-    return Failure("server_error", f"{where}: the template of this rule failed: {why}", status=500)
+    return blame_rule(f"{where}: the template of this rule failed: {why}")
+
+
+def _suggest_default(why: str, source: str) -> str:
+    """Return what to write instead, if a template failed for a value that is undefined."""
+    found = _UNDEFINED.search(why)
+    if found is None:
+        return ""
+    name = found[1]
+    after = re.search(rf"{re.escape(name)}((?:\.\w+|\[[^\]]*\])*)(\(?)", source)
+    if after is None:
+        return ""
+    steps = _STEP.findall(after[1])
+    if len(steps) > 1 or after[2]:
+        return f"; if a request may lack it, ask before: {{% if {name} is defined %}}"
+    safe = f"({name} | default({{}})){after[1]}" if steps else name
+    return f"; if a request may lack it, write {safe} | default('...')"
+
+
+_UNDEFINED = compile_lazily(r"`([^`]+)` is undefined")
+_STEP = compile_lazily(r"\.\w+|\[[^\]]*\]")
 
 
 def _describe_error(error: "TemplateError") -> str:

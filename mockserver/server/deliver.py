@@ -26,6 +26,7 @@ from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.paced import PacedStream
 from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import render_error_frame
+from mockserver.server.masking import summarize_crash
 from mockserver.server.relay import Relay
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.visit import STOPPING, Response, Visit
@@ -52,6 +53,11 @@ async def serve(response: Awaitable[Response], visit: Visit, client: ClientConne
         if client.has_head:  # the answer breaks off
             raise
         await _turn_away(visit, client)
+    except OSError:  # the connection is lost
+        raise
+    except Exception as error:  # a bug of mockserver, which is logged by who called
+        visit.row.note_defect(summarize_crash(error))
+        raise
     finally:
         if ended is not None:
             visit.end(ended)

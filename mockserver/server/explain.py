@@ -286,7 +286,8 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
     known = await complete_call(engine, call, entries)
     plan = await plan_answer(engine, call, entries)
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
-    why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
+    tells_why = failure is not None and (plan.source == "invalid" or failure.defect or "cassette" in failure.details)
+    why = str(failure) if tells_why else ""
     singly = split_prompts(known) if len(known.prompts) > 1 else (known,)
     prompts = [
         CheckedPrompt(

@@ -2,7 +2,8 @@
 
 import os
 from functools import lru_cache
-from traceback import format_exception
+from pathlib import Path
+from traceback import extract_tb, format_exception, format_exception_only
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
+_MAX_SUMMARY = 300  # characters
+_PACKAGE = Path(__file__).parents[1]
 
 
 def find_row_secrets(row: Row, known: tuple[str, ...] | None = None) -> "Secrets":
@@ -90,6 +93,14 @@ def find_known_secrets() -> tuple[str, ...]:
 def mask_texts(value: Json, secrets: "Secrets") -> Json:
     """Return a value with every text in it masked, names included; it must not be deeper than a request may be."""
     return map_texts(value, secrets.mask_text, keys=True)
+
+
+def summarize_crash(error: BaseException) -> str:
+    """Return a bug in a line: the exception, and where this package raised it. Whoever shows it masks it."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_PACKAGE)]
+    where = f" at {Path(frames[-1].filename).relative_to(_PACKAGE.parent).as_posix()}:{frames[-1].lineno}"
+    said = "".join(format_exception_only(error)).rstrip("\n")[:_MAX_SUMMARY]
+    return f"internal error of mockserver, please report it: {escape_line(said)}{where}"
 
 
 def describe_crash(error: BaseException, request: HttpRequest) -> str:

@@ -23,6 +23,7 @@ from mockserver.delivery.drive import drive
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
+from mockserver.server.recording.player import Player
 from mockserver.server.recording.recorder import MAX_RECORDED, Recorder, RecordingJob
 from mockserver.server.recording.upstreams import (
     PASSED_BY,
@@ -133,6 +134,9 @@ class Relay(Struct, eq=False, kw_only=True):
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
             failure = upstream.make_failure(error, seconds)
             _report_break(self._recorder, str(failure.message))
+            player = self.live.find_engine(self.row.namespace).player
+            if self._recorder is not None and isinstance(player, Player):
+                failure = failure.replace(message=f"{failure.message} {player.advise_replaying()}".rstrip())
             try:
                 raise failure from None
             finally:

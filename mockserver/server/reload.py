@@ -99,7 +99,8 @@ async def _reload(live: Live, sources: Sources, *, cassettes: Sequence[str], say
             len(live.engine.rules), "rule"
         )
         later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
-        say(f"reloaded: {what}{later}")
+        edited = live.player.store.list_edited() if cassettes else ()
+        say("\n".join((f"reloaded: {what}{later}", *(f"  {line}" for line in edited))))
 
 
 def _describe_cassette(live: Live, name: str) -> str:

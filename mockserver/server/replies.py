@@ -7,7 +7,7 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Plan, Raw, Usage
+from mockserver.core.plan import UNTIMED, Answer, Cause, Failure, Forward, Plan, Raw, Usage
 from mockserver.core.seed import Seed
 from mockserver.delivery.script import AT_ONCE, Pace, fit_form, fit_frame_times
 from mockserver.dialects import Dialect, Operation
@@ -47,7 +47,7 @@ class PlanRenderer(Struct, frozen=True):
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
         else:
-            assert not isinstance(outcome, Usage | Forward | None)
+            assert not isinstance(outcome, Usage | Cause | Forward | None)
             reply = operation.render(call, outcome)
         if reply.frame_times and self.timed and not isinstance(outcome, Recorded):
             reply, pace = fit_frame_times(reply, pace)

@@ -24,7 +24,7 @@ from mockserver.server.admission import plan_within_limits
 from mockserver.server.carried_out import note_carried_out
 from mockserver.server.handshakes import is_handshake, refuse_handshake
 from mockserver.server.live import Live
-from mockserver.server.masking import describe_crash
+from mockserver.server.masking import describe_crash, summarize_crash
 from mockserver.server.reading import TIMING, find_recorded, read_call, read_timing, undo_codings
 from mockserver.server.replies import PlanRenderer
 from mockserver.server.routes import Endpoint
@@ -106,7 +106,7 @@ class Responder(Struct, eq=False):
             response = visit.refuse(STATE_LOST)
         except Exception as error:
             log.error("%s", describe_crash(error, visit.request))
-            response = visit.refuse(CRASHED)
+            response = visit.refuse(CRASHED.replace(defect=summarize_crash(error)))
         return visit.finish(response)
 
     async def _answer(self, visit: Visit) -> Response:

@@ -12,7 +12,7 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
-from mockserver.core.plan import Failure, Plan
+from mockserver.core.plan import CRASH, Failure, Plan
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic
 from mockserver.core.text import escape_line
@@ -33,7 +33,7 @@ STATE_LOST = Failure(
     source="state lost",
 )
 STOPPING = Failure("overloaded", "The server is stopping.", source="invalid")  # no limit refuses it
-CRASHED = Failure("server_error", "mockserver failed on this request; its log says how.")
+CRASHED = Failure("server_error", "mockserver failed on this request; its log says how.", source=CRASH)
 
 
 class Response(Struct):
@@ -140,7 +140,7 @@ class Visit(Struct, eq=False, kw_only=True):
     def refuse(self, failure: Failure, call: Call | None = None) -> Response:
         """Return the response to a request that is refused, in the words of the provider."""
         source = failure.source or ("limited" if failure.reason in LIMIT_REASONS else "invalid")
-        return Response(Plan(None, source), self.dialect.fail(self.request, failure, call), call)
+        return Response(Plan(failure, source).rendered, self.dialect.fail(self.request, failure, call), call)
 
     def finish(self, response: Response, *, tells_limits: bool = True) -> Response:
         """Add the headers that every response has, and note it in the journal; `tells_limits`: what is left of them.

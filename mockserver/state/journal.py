@@ -11,6 +11,7 @@ from operator import attrgetter
 from threading import RLock
 
 from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Cause
 from mockserver.core.row import BARE, MAX_KEPT, UNWEIGHED, Row
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
@@ -31,8 +32,8 @@ class Journal:
 
     A namespace keeps `count` rows and `size` bytes, the oldest go first. All together have room for a few namespaces in
     full, and there are at most `max_namespaces`: the longest idle give way. `on_close` gets each closed row: a log
-    line, for one; `on_remark` those with remarks. `keeps_calls`: what was asked is kept as it was read, at many
-    times the room of its body.
+    line, for one; `on_remark` those with remarks or a defect. `keeps_calls`: what was asked is kept as it was read, at
+    many times the room of its body.
 
     One thread opens and closes rows; any may look.
     """
@@ -106,7 +107,7 @@ class Journal:
         if self.on_close is not None:
             self.on_close(row)
         plan = row.plan
-        if plan.remarks or plan.history_remarks:
+        if plan.remarks or plan.history_remarks or (type(plan.outcome) is Cause and plan.outcome.defect):
             self.on_remark(row)
         if not self.keeps_calls:
             row.call = None

@@ -7,6 +7,7 @@ from typing import Any, Unpack, overload
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake
+from mockserver.config.nearest_names import NamesNearest
 from mockserver.core.call import Call
 from mockserver.core.row import Row
 from mockserver.engine.counters import Attempts
@@ -29,7 +30,7 @@ def compile_expectation(when: Mapping[str, Any], text: Sequence[str] = ()) -> Ex
     return Expectation(condition, spec)
 
 
-class Assertions:
+class Assertions(NamesNearest):
     """Assertions on calls, with the same text and keywords as `on(...)`; without any, every call matches."""
 
     @abstractmethod

@@ -9,11 +9,13 @@ from typing import Any, Self, Unpack
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
+from mockserver.config.nearest_names import NamesNearest
 from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
 from mockserver.core.json import Json, map_texts
-from mockserver.core.plan import Failure
+from mockserver.core.plan import blame_rule
+from mockserver.reports.activity import RaisedError
 from mockserver.reports.calls import was_used
 from mockserver.reports.coverage import find_watch
 from mockserver.rules.answer.compile import MakeAnswer
@@ -68,14 +70,14 @@ class UniqueNames:
 class RuleBook:
     """The rules of a test, in front of those of its server's files: declared in Python, loaded, or laid over all.
 
-    `failures`: what reply functions raised, with the places of their rules.
+    `failures`: what reply functions raised.
     """
 
     def __init__(self, server: LocalServer) -> None:
         self.server = server
         self.declared: list[Declared] = []
         self.loaded: tuple[Rule, ...] = ()
-        self.failures: list[tuple[str, Exception]] = []
+        self.failures: list[RaisedError] = []
         self._kept: tuple[Declared, ...] = ()
         self._overrides: tuple[Rule, ...] = ()
         self._service: tuple[Rule, ...] = ()
@@ -146,13 +148,13 @@ class RuleBook:
         for namespace in self._namespaces:
             self.server.live.namespaces.touch(namespace).rules = rules
 
-    def note_failure(self, declared: "Declared", error: Exception) -> None:
+    def note_failure(self, declared: "Declared", error: Exception, defect: str) -> None:
         """Note that a reply function raised, unless its rule belongs to a previous test."""
         if declared in (*self.declared, *self._kept):
-            self.failures.append((declared.where, error))
+            self.failures.append(RaisedError(declared.where, error, defect))
 
 
-class Declared:
+class Declared(NamesNearest):
     """A rule that `on(...)` declared; call one of its methods to give it an answer.
 
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
@@ -252,9 +254,9 @@ class Declared:
                 then = map_texts({"text": returned} if isinstance(returned, str) else returned, write_literal)
                 answer = self._rules.compile({"then": {**more, **then}}, self.place).then.respond
             except Exception as error:
-                self._rules.note_failure(self, error)
                 why = f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
-                raise Failure("server_error", why, status=500, headers=_FINAL) from error
+                self._rules.note_failure(self, error, defect=why)
+                raise blame_rule(why).replace(headers=_FINAL) from error
             return answer(scope)
 
         return respond

@@ -111,11 +111,13 @@ class ResettableServer(LocalServer):
             warnings.warn(MockServerWarning(text), stacklevel=3)
 
     def abort_leftovers(self) -> Sequence[str]:
-        """Abort the answers that are still being sent; tell of these, of what was not recorded, and the remarks."""
+        """Abort the answers that are still being sent; tell of these, of what was not recorded or edited, and more."""
         activity = self.activity
         remarks = [remark.text for remark in activity.find_remarks()]
         left = self.abort_answers()
-        return (*describe_left_open(left), *describe_unrecorded(activity.calls), *remarks)
+        played = {call.source for call in (*activity.calls, *activity.service_calls)}
+        edited = self.live.player.store.list_edited(played)
+        return (*describe_left_open(left), *describe_unrecorded(activity.calls), *edited, *remarks)
 
     @property
     def activity(self) -> Activity:

@@ -252,7 +252,7 @@ class MockServer(Assertions):
         self.local.live.budgets[DEFAULT] = CallBudget(count, "test")
 
     def problems(self) -> tuple[Problem, ...]:
-        """List what would fail the test: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
+        """List what would fail the test: calls that are blocked, failed or unmatched, uncalled rules, a budget."""
         return self.local.activity.find_problems()
 
     def verify(self) -> None:

@@ -1,7 +1,7 @@
 """The report at the end of `mockserver run`."""
 
 from mockserver.cli.run_report import RunReport
-from mockserver.core.plan import Plan
+from mockserver.core.plan import Cause, Plan
 from mockserver.core.row import Row
 from mockserver.server.recording.player import CassetteChoice
 from tests.kit.calls import call
@@ -37,6 +37,24 @@ def test_calls_are_counted_by_what_befell_them() -> None:
     assert rest[2] == '    MISS  last_user glob "*weather*": got "hello"'
     assert rest[3] == "call 3, POST /v1/chat/completions -> 400: rejected before any rule was tried"
     assert len(rest) == 4
+
+
+def test_what_failed_or_was_rejected_is_told_with_its_reason() -> None:
+    broken, crashed, unknown = (exchange(number, "rule r.yaml:1 weather") for number in (1, 2, 3))
+    broken.plan = Plan(Cause("server_error", "r.yaml:1: `body.a` is undefined"), "rule r.yaml:1 weather")
+    crashed.plan = Plan(Cause("server_error", "internal error"), "crashed")
+    unknown.plan = Plan(Cause("unknown_model"), "invalid")
+    unknown.pieces = [(0.0, b'{"detail": "No such model."}')]
+    for row, status in ((broken, 500), (crashed, 500), (unknown, 404)):
+        row.status = status
+    assert lines(broken, crashed, unknown) == [
+        "mockserver: 3 calls: 2 failed, 1 rejected",
+        "call 1, POST /v1/chat/completions -> 500: r.yaml:1: `body.a` is undefined",
+        "call 2, POST /v1/chat/completions -> 500: internal error",
+        "call 3, POST /v1/chat/completions -> 404: No such model.",
+        "  to accept it, add the model to the setting models",
+    ]
+    assert lines(crashed, rules="")[0] == "mockserver: 1 call, 1 failed (no rules)"
 
 
 def test_without_rules_no_call_is_held_against_them() -> None:

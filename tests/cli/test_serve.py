@@ -13,11 +13,13 @@ import pytest
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cli.log_lines import RedactingFormatter, make_remark_logger, make_request_logger
 from mockserver.cli.serve import list_warnings, write_banner
-from mockserver.core.plan import Plan
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Cause, Plan
 from mockserver.core.row import Row
 from mockserver.dialects import discover_all
 from mockserver.server.compose import start
 from mockserver.server.sources import Sources
+from mockserver.state.journal import Journal
 from tests.kit.episodes import chat
 from tests.kit.processes import Served as Server
 
@@ -167,6 +169,16 @@ def test_it_answers_when_its_log_cannot_be_written(tmp_path: Path, full: bool) -
     assert full or ended == 0  # else Python itself reports what it cannot write
 
 
+def test_a_warning_tells_of_edited_recordings(tmp_path: Path) -> None:
+    file = tmp_path / "chat.yaml"
+    CassetteFile(file).append(chat("hi", {"text": "hello"}))
+    settings = {"cassettes": str(tmp_path), "cassette": "chat"}
+    assert list(list_warnings(start(Sources((), settings)))) == []
+    file.write_text(file.read_text().replace("hello", "goodbye"))
+    [warning] = list_warnings(start(Sources((), settings)))
+    assert warning.startswith("  cassette chat.yaml: edited since it was recorded: #1; record it again or, ")
+
+
 def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     log, remark_log = make_request_logger("json"), make_remark_logger()
     for seq in (4, 5):
@@ -183,6 +195,20 @@ def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     log(row)
     (remark,) = json.loads(capsys.readouterr().out)["remarks"]
     assert remark.startswith("a.yaml:1: calls ")
+
+
+def test_each_call_that_a_rule_fails_on_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    journal = Journal()
+    journal.on_remark = make_remark_logger()
+    for defect, source in (("a.yaml:2: no\nsk-a-secret-key-0123456789", "rule a.yaml:1"), ("a bug", "crashed")):
+        for _ in range(2):
+            headers = ((b"x-api-key", b"sk-a-secret-key-0123456789"),)
+            row = journal.open(HttpRequest("POST", "/v1", {}, headers, b"", namespace="default"), "openai")
+            row.plan = Plan(Cause("server_error", defect), source)
+            journal.close(row, "complete")
+    logged = capsys.readouterr().err.splitlines()
+    assert [line.partition(" no")[0] for line in logged] == ["call 1: a.yaml:2:", "call 2: a.yaml:2:"]
+    assert "sk-a-secret" not in logged[0]
 
 
 @pytest.mark.parametrize("kind", ["text", "json"])

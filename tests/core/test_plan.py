@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.plan import Failure, Plan, Timing, Usage
+from mockserver.core.plan import Cause, Failure, Plan, Timing, Usage, blame_rule
 
 
 def test_a_failure_is_raised_and_compared() -> None:
@@ -12,6 +12,13 @@ def test_a_failure_is_raised_and_compared() -> None:
     assert caught.value != Failure("rate_limit", "Slow down")
     assert len({caught.value}) == 1
     assert str(Failure("quota")) == "quota"
+
+
+def test_what_is_left_of_a_failure_tells_whose_fault_it_is() -> None:
+    assert Plan(Failure("quota"), "rule a").rendered.outcome == Cause("quota")
+    broken = Plan(blame_rule("a.yaml:1: no"), "rule a").rendered
+    assert broken.outcome == Cause("server_error", "a.yaml:1: no")
+    assert broken.rendered == broken
 
 
 def test_usage_adds_up() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from mockserver.core.plan import Cause, Plan
 from mockserver.core.row import MAX_KEPT, PIECE, UNWEIGHED, Row
 from mockserver.core.sent_body import Piece, SentParts, split_frames
 from mockserver.rules.match.conditions import ConditionResult
@@ -25,6 +26,15 @@ class Page:
 @pytest.fixture
 def row() -> Row:
     return Row(1, "POST", "/v1/chat/completions", "openai", "default", Page())
+
+
+def test_a_row_tells_of_a_defect(row: Row) -> None:
+    assert (row.cause, row.defect) == (None, "")
+    row.note_defect("a bug")
+    assert (row.source, row.cause, row.defect, row.usage) == ("crashed", Cause("server_error", "a bug"), "a bug", None)
+    row.plan = Plan(None, "rule a")
+    row.note_defect("another")
+    assert (row.source, row.defect) == ("rule a", "another")
 
 
 def test_a_row_is_filled_later(row: Row) -> None:

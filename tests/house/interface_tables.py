@@ -112,7 +112,7 @@ def _list_pytest_options() -> str:
 
 _MARKED_ONLY: Mapping[str, str] = {
     "max_calls": "how many calls a test may make before it is stopped, so that no agent runs forever (default: 10000)",
-    "verify": "false: unmatched calls, `times` and budgets do not fail the test",
+    "verify": "false: unmatched calls, rules that fail, `times` and budgets do not fail the test",
     "cassette": "a cassette's name; None: no cassette",
     "timing": "true: answers take the time that rules and settings define; or a table or"
     " [profile](faults.md#streaming-and-timing) for all answers",

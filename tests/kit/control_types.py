@@ -142,6 +142,7 @@ class CallBase(Part, kw_only=True):
         Maybe[list[str]],
         about('the `steps`, `one_of` or `faults` entries that were used: `["rule rules.yaml:14 talk: steps[1]"]`'),
     ] = UNSET
+    defect: Annotated[Maybe[str], about("why the rule, or mockserver itself, failed on the call")] = UNSET
     remarks: Annotated[Maybe[list[str]], about("why no model could answer so")] = UNSET
     recorded: Annotated[Maybe[str], about("where the answer was recorded: `cassette weather.yaml#3`")] = UNSET
     unrecorded: Annotated[

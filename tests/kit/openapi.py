@@ -167,9 +167,10 @@ QUERY: Mapping[str, str] = {
     "dialect": "calls with this dialect",
     "status": "calls with this status",
     "source": "`rule`, `cassette`, `forwarded`, `generated`, `stored`, `service`, `unmatched`, `limited`, `budget`,"
-    " `invalid`, or all of it",
+    " `invalid`, `crashed`, or all of it",
     "rule": "answered or changed by this rule: its name, its place (`rules.yaml:8`), or both",
     "unmatched": "no rule answered, whether or not an answer was generated",
+    "defect": "a rule, or mockserver itself, failed on the call",
     "service": "also the calls that rules with `service: true` answered",
     "ended": "`open`, or as in `ended` without the amount: `client left`",
     "contains": "this text was said or returned by a tool last, or answered, in the first 1,000 characters",

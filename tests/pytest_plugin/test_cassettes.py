@@ -1,5 +1,6 @@
 """Cassettes in tests: recorded, played, named after the test, and what of them was not played."""
 
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -72,6 +73,20 @@ def test_a_test_is_recorded_once_and_played_from_then_on(
         result.assert_outcomes(passed=5)
         assert "not played" not in result.stdout.str()
     assert len(provider.calls) == 6
+
+
+def test_what_was_edited_is_played_with_a_warning(pytester: pytest.Pytester, upstream: str) -> None:
+    run_test_file(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
+    file = pytester.path / "cassettes/test_it/test_twice.yaml"
+    edited = TESTS.replace("two to you!", "two to me!")
+    file.write_text(file.read_text().replace("two to you!", "two to me!"))
+    result = run_test_file(pytester, edited, "-k", "twice", "-W", "default")
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["*MockServerWarning: cassette test_it/test_twice.yaml: edited since *: #2; record it*"]
+    )
+    file.write_text(re.sub("sha256: .*", "sha256: unknown", file.read_text()))
+    run_test_file(pytester, edited, "-k", "twice", "-W", "default").assert_outcomes(passed=1, warnings=0)
 
 
 def test_what_was_imported_from_pytest_recording_is_found(pytester: pytest.Pytester, upstream: str) -> None:

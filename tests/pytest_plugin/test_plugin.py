@@ -102,6 +102,61 @@ def test_skips(mockserver):
     )
 
 
+def test_a_test_fails_for_a_rule_that_fails_on_a_call(pytester: pytest.Pytester) -> None:
+    tests = """
+import contextlib, pytest
+
+@pytest.mark.mockserver(rules="broken.yaml", unmatched="generate")
+def test_swallowed(mockserver):
+    with contextlib.suppress(Exception):
+        greet()
+
+@pytest.mark.mockserver(rules="broken.yaml", verify=False)
+def test_on_its_own(mockserver):
+    test_swallowed(mockserver)
+    assert mockserver.calls[0].defect == mockserver.calls[0].error
+
+@pytest.mark.xfail(strict=True)
+def test_crash(mockserver, monkeypatch):
+    monkeypatch.setattr("mockserver.server.respond.plan_within_limits", None)
+    with contextlib.suppress(Exception):
+        greet()
+    assert mockserver.problems()[0].headline.startswith("internal error of mockserver, please report it: TypeError: ")
+    assert mockserver.calls[0].source == "crashed"
+"""
+    broken = "rules:\n  - name: broken\n    then: {text: '{{ body.nothing.at }}'}\n"
+    result = run_test_file(pytester, tests, "-q", files={"broken.yaml": broken})
+    result.assert_outcomes(failed=1, passed=1, xfailed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "broken.yaml:3: the template of this rule failed: `body.nothing` is undefined; *",
+            '  call 1: chat gpt-4o "hello" -> rule broken.yaml:2 broken (500)',
+            "FAILED test_it.py::test_swallowed - Failed: broken.yaml:3: *",
+        ]
+    )
+
+
+def test_a_misspelt_method_names_the_nearest(pytester: pytest.Pytester) -> None:
+    tests = """
+def test_server(mockserver):
+    mockserver.on_text("hello").reply("Hi!")
+
+def test_call(mockserver):
+    mockserver.on("hello").reply("Hi!")
+    greet()
+    assert mockserver.calls[0].modle == "gpt-4o"
+"""
+    result = run_test_file(pytester, tests, "-q")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            '>       mockserver.on_text("hello").reply("Hi!")',
+            'E       AttributeError: MockServer has no "on_text"; did you mean "on"?',
+            'E       AttributeError: ReceivedCall has no "modle"; did you mean "model"?',
+        ]
+    )
+
+
 def test_a_test_that_fails_by_itself_shows_what_came(pytester: pytest.Pytester) -> None:
     tests = """
 import pytest
@@ -202,6 +257,34 @@ def test_mistakes_of_the_ini_file(pytester: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = "mockserver_unplayed must be one of warn, fail, ignore, not 'warm'"
     assert told in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("mockserver_rulez", "tox.ini: unknown key mockserver_rulez; did you mean mockserver_rules?"),
+        ("mockserver-unused", "tox.ini: unknown key mockserver-unused; did you mean mockserver_unused?"),
+        (
+            "mockserver_xyzzy",
+            "tox.ini: unknown key mockserver_xyzzy; choose one of mockserver_rules, mockserver_seed, ",
+        ),
+        (
+            "mockserver_timing",
+            "mockserver_timing is no key of the ini file; set it for tests: @pytest.mark.mockserver(timing=...)",
+        ),
+    ],
+)
+def test_a_key_that_does_not_exist_is_an_error(pytester: pytest.Pytester, key: str, told: str) -> None:
+    ini(pytester, **{key: "1"})
+    result = run_test_file(pytester, "def test_a(): pass")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert told in result.stderr.str() + result.stdout.str()
+
+
+def test_a_key_of_the_command_line_that_does_not_exist_is_an_error(pytester: pytest.Pytester) -> None:
+    result = run_test_file(pytester, "def test_a(): pass", "-o", "mockserver_sed=3")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: unknown key mockserver_sed; did you mean mockserver_seed?" in result.stderr.str()
 
 
 def test_rules_that_cannot_be_for_the_whole_session(pytester: pytest.Pytester) -> None:

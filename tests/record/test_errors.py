@@ -32,7 +32,8 @@ def test_an_upstream_that_does_not_listen() -> None:
         with relaying(f"http://127.0.0.1:{port}/v1") as relay:
             got = received(relay, post(BODY, "authorization: Bearer sk-secret-one"))
     assert got.status == 502
-    assert failed(got) == f"The upstream of openai, 127.0.0.1:{port}, refuses connections."
+    why = "refuses connections; check that it runs, and the setting upstream."
+    assert failed(got) == f"The upstream of openai, 127.0.0.1:{port}, {why}"
     assert got.headers["x-mockserver-source"] == "forwarded"
     assert relay.episodes == []
 

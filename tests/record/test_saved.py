@@ -14,6 +14,7 @@ from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
+from mockserver.testing import MockServer
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.raw import Raw, RawResponse, post
 from tests.kit.scripts import ANSWER, base
@@ -139,3 +140,28 @@ def test_what_a_request_says_of_mcp_servers_is_kept_nowhere(tmp_path: Path) -> N
     text = (tmp_path / "chat.yaml").read_text()
     assert "https://me:<API_KEY>@h/s/<API_KEY>/mcp?api_key=<API_KEY>" in text
     assert [secret in each for each in (text, shown)] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("record", "advice"),
+    [
+        (
+            "once",
+            "It is asked for everything, as chat.yaml was empty at the start (record: once); to replay the 1 episode"
+            " that it has now, start the server again, or set --record none.",
+        ),
+        (
+            "all",
+            "With record: all, it is asked for everything; to replay the 1 episode of chat.yaml, set --record none.",
+        ),
+        ("new_episodes", "and the setting upstream."),
+    ],
+)
+def test_without_its_upstream_a_server_says_how_to_replay(record: str, advice: str, tmp_path: Path) -> None:
+    provider = MockServer(unmatched="generate").start()
+    with recording(tmp_path, f"{provider.url}/v1", record) as port:
+        assert ask(port, "hi").status == 200
+        provider.stop()
+        asked = ask(port, "hi" if record != "new_episodes" else "bye")
+    assert asked.status == 502
+    assert asked.json["error"]["message"].endswith(advice)

@@ -3,9 +3,11 @@
 import pytest
 
 from mockserver.config.spelling import FLAGS
-from mockserver.reports.calls import MAX_REJECTED, NO_CALLS, ReceivedCall
+from mockserver.core.plan import Cause, Plan
+from mockserver.reports.calls import MAX_REJECTED, NO_CALLS, ReceivedCall, explain_rejection
 from mockserver.reports.failures import (
     PlayedCassette,
+    explain_defects,
     explain_too_few_answers,
     explain_unmatched,
     find_unplayed,
@@ -60,15 +62,13 @@ REJECTED = make_received(None, source="invalid", status=400, error=f"No {SECRET}
 
 
 def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
-    answered = make_received(source="rule t.py:1", status=500, error="its template failed")
+    answered = make_received(source="rule t.py:1", status=500, error="stated")
     calls = [REJECTED, answered, make_received(source="rule t.py:1", status=200)]
     assert write_server_report(calls, [make_problem("budget")]).splitlines() == [
         "budget",
         "",
         "call 1: chat -> invalid (400)",
         "  No sk-t...(masked).\\n",
-        'call 1: chat gpt-4o "hello" -> rule t.py:1 (500)',
-        "  its template failed",
         "",
         "3 calls received:",
         "  call 1: chat -> invalid (400)",
@@ -76,6 +76,33 @@ def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
     ]
     assert write_server_report((), ()) == NO_CALLS
     assert f"... and {30 - MAX_REJECTED} more rejected calls\n" in write_server_report([REJECTED] * 30, ())
+
+
+def test_what_failed_on_calls_is_told_once_for_each_reason() -> None:
+    def fail(number: int, defect: str, source: str = "rule t.py:1") -> ReceivedCall:
+        made = make_received(number=number, source=source, status=500)
+        made.row.plan = Plan(Cause("server_error", defect), source)
+        return made
+
+    assert list(explain_defects([make_received(source="rule t.py:1", status=500)])) == []
+    calls = [fail(1, f"t.py:1: no {SECRET}"), fail(2, "KeyError\n", "crashed"), fail(3, f"t.py:1: no {SECRET}")]
+    template, crash = explain_defects(calls)
+    assert template.text.splitlines() == [
+        "t.py:1: no sk-t...(masked), 2 times",
+        '  call 1: chat gpt-4o "hello" -> rule t.py:1 (500)',
+        '  call 3: chat gpt-4o "hello" -> rule t.py:1 (500)',
+    ]
+    assert crash.text == 'KeyError\\n\n  call 2: chat gpt-4o "hello" -> crashed (500)'
+
+
+def test_a_rejection_tells_what_to_set() -> None:
+    made = make_received(None, source="invalid", status=404, error="No such model.")
+    made.row.plan = Plan(Cause("unknown_model"), "invalid")
+    advice = "to accept it, add the model to the setting models"
+    assert list(explain_rejection(made.row)) == ["No such model.", advice]
+    made.row.dialect = "mcp"  # whose servers have settings of their own
+    made.row.pieces = []
+    assert list(explain_rejection(made.row)) == ["rejected before any rule was tried"]
 
 
 def test_a_test_is_told_of_its_cassette() -> None:

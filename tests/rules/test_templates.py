@@ -17,7 +17,7 @@ from mockserver.rules.load import load
 from mockserver.rules.template_variables import CALL, KINDS, Fake, JsonObject, list_providers, make_plain
 from tests.kit.calls import call, tool_result
 from tests.kit.local import local
-from tests.kit.rules import render_words, scope
+from tests.kit.rules import find_rule_mistakes, render_words, scope
 
 DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 
@@ -198,6 +198,11 @@ def test_what_templates_come_to(template, text):
 
 BROKEN = {
     "{{ match.ciity }}": 'no regular expression in "when" has a group "ciity"; did you mean "city"?',
+    "{{ match[1] }}": '"match[1]" is undefined: a group is read by its name; write match.city',
+    "{{ match.0 }}": '"match.0" is undefined: a group is read by its name; write match.city',
+    "{{ match.group(1) }}": '"match.group(...)" is undefined: a group is read by its name; write match.city',
+    "{{ match['ciity'] }}": 'no regular expression in "when" has a group "ciity"; did you mean "city"?',
+    "{{ call['modle'] }}": '"call" has no "modle"; did you mean "model"?',
     "{{ last_user is not defind }}": 'unknown test "defind"',
     "{{ last_user": "invalid template: unexpected end of input, expected end of variable block",
     "{{ lastuser }}": 'unknown variable "lastuser"; did you mean "last_user"?',
@@ -225,6 +230,23 @@ def test_what_is_wrong_is_found_when_the_rules_are_loaded(template, message):
         render_words(template, None, "city")
     (mistake,) = caught.value.mistakes
     assert mistake.message.startswith(message)
+
+
+def test_a_group_without_a_name_is_found_where_it_is_read():
+    found = find_rule_mistakes(
+        """\
+rules:
+  - when: {last_user: {regex: 'order (\\d+)'}}
+    then:
+      text: |
+        Order
+        {{ match[1] }}
+"""
+    )
+    assert found == [
+        '6:9: "match[1]" is undefined: a group is read by its name; name it in the pattern, (?P<name>...), and write'
+        " match.name"
+    ]
 
 
 # Calls that fail whatever a request brings, and what the engine says.
@@ -291,6 +313,8 @@ RIGHT = [
     "{% set c = cycler(['a', 'b']) %}{{ c.next() }} {% set j = joiner(', ') %}{{ j() }}",
     "{% macro m(a, b=last_user) %}{{ a }}{% endmacro %}{{ m(1) }}{{ m(1, 2) }}{{ m(b=1, a=2) }}",
     "{% macro range(a, b, c, d) %}{{ d }}{% endmacro %}{{ range(1, 2, 3, 4) }}",
+    "{% set match = [[7]] %}{{ match[0][0] }} {{ {'match': [1]}.match[0] }} {{ {'call': [1]}.call[0] }}",
+    "{{ match['city'] }} {{ call['model'] }} {{ call.query.get('a', 1) }}",
     "{% set last_user = -2 %}{{ last_user|abs }} {% for match in [1.5] %}{{ match|round }}{% endfor %}",
     "{{ body.get('x', 'y') }} {{ body.items()|list }} {{ last_user.split()[0].upper() }} {{ {'a': {}}|tojson }}",
     "{{ range(*[1, 2]) }} {{ 'upper(1)' }} {{ '|upper(1)' }} {{ last_user|default('|trim(1,2,3)') }}",
@@ -314,7 +338,21 @@ FAILS = {
     "{{ body.get }}": "not a value; did you forget the () of a method call?",
     "{{ body.clear() }}": "'JsonObject' object has no attribute 'clear'",
     "{{ body|tojson(call.n + 1000000000) }}": "tojson accepts an indent of 0 to 16",
-    "{{ body.a.b }}": "`body.a` is undefined",
+    "{{ body.a }}": "`body.a` is undefined; if a request may lack it, write body.a | default('...')",
+    "{{ body.a.b }}": (
+        "`body.a` is undefined; if a request may lack it, write (body.a | default({})).b | default('...')"
+    ),
+    "{{ messages[3].text }}": (
+        "`messages[3]` is undefined; if a request may lack it, write (messages[3] | default({})).text | default('...')"
+    ),
+    "{% if body['a'].b.c %}{% endif %}": (
+        "`body['a']` is undefined; if a request may lack it, ask before: {% if body['a'] is defined %}"
+    ),
+    "{{ body.a.get('b') }}": (
+        "undefined has no method named get (`body.a` is undefined); if a request may lack it, ask before: {% if body.a"
+    ),
+    "{% set x = body %}{{ x['a' ~ 1] }}": "`x['a1']` is undefined",
+    "{{ 1 // call.turn }}": "unable to calculate 1 // 0",
     "{{ last_user|int }}": "invalid float literal",
     "{% for i in range(999) %}{% for j in range(999) %}x{% endfor %}{% endfor %}": "it takes more than 100,000 steps",
     "{{ 'x' * 2000000 }}": "its output is longer than 1,000,000 characters",
@@ -329,6 +367,7 @@ def test_a_template_that_fails_is_a_500_that_says_why(template, why, capfd):
     assert caught.value.reason == "server_error"
     assert caught.value.status == 500
     assert caught.value.message.startswith(f"r.yaml a rule: the template of this rule failed: {why}")
+    assert caught.value.defect == caught.value.message
 
 
 def test_a_template_that_fails_tells_little_of_the_request():

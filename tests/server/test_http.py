@@ -395,6 +395,8 @@ def test_a_request_on_which_the_server_fails_ends_and_gives_back_what_it_holds(
         assert (failed.status, "planted" in caplog.text) == (500, True)
         assert server.local.live.journal.open_calls == 0
         assert ask(port).status == 200
+        assert "ValueError: planted at mockserver/server/" in server.problems()[0].headline
+        server.reset()  # or its end would fail, too
 
 
 def test_a_body_without_a_head_is_not_sent(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -322,4 +323,10 @@ async def test_changed_cassettes_are_reloaded(tmp_path: Path) -> None:
         cassette.append(TWO)
         assert await said.next() == "reloaded: cassette chat.yaml, 4 episodes"
         assert await replayed(live) == "2"
+        path.write_text(path.read_text().replace(sha256(b"1").hexdigest(), "0" * 64))  # as if the answer were edited
+        cured = "record it again or, if you meant to edit it, set `sha256: unknown`"
+        assert await said.next() == (
+            "reloaded: cassette chat.yaml, 4 episodes\n"
+            f"  cassette chat.yaml: edited since it was recorded: #1, #3; {cured}"
+        )
         assert said.empty()

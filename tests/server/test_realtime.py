@@ -261,6 +261,25 @@ def test_a_rule_says_what_was_heard(server: MockServer) -> None:
     assert [call.operation for call in server.calls] == ["transcriptions", "realtime"]
 
 
+def test_a_rule_that_fails_to_say_what_was_heard_fails_the_test(server: MockServer) -> None:
+    server.on(operation="transcriptions").reply(transcript="{{ body.nothing.at }}")
+    with talk(server.url) as client:
+        client.tell(append(b"\x00\x40" * 24_000 + SILENCE))
+    assert "`body.nothing` is undefined" in server.problems()[0].headline
+    server.reset()  # or its end would fail
+
+
+def test_a_session_that_mockserver_fails_in_fails_the_test(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with talk(server.url) as client, monkeypatch.context() as patched:
+        patched.setattr("mockserver.server.sockets.realtime_session.RealtimeSession.act", None)
+        assert client.fail(respond())["message"] == "mockserver failed on this event; its log says how."
+    assert server.problems()[0].headline.startswith("internal error of mockserver, please report it: TypeError: ")
+    assert "internal error of mockserver on a WebSocket" in caplog.text
+    server.reset()  # or its end would fail
+
+
 def test_a_transcript_of_the_client_counts(client: Talk) -> None:
     part = {"type": "input_audio", "transcript": "hello", "audio": append(SILENCE)["audio"]}
     item = {"type": "message", "role": "user", "content": [part]}

@@ -153,6 +153,7 @@ def untrusted(code: int, message: str) -> ssl.SSLCertVerificationError:
 
 
 NO_TLS = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
+SETTING = "and the setting upstream"
 TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
 UNTRUSTED = "has a certificate that is not trusted: "
 
@@ -160,8 +161,14 @@ UNTRUSTED = "has a certificate that is not trusted: "
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (caused(ConnectionRefusedError(111, "Connect call failed")), "refuses connections"),
-        (caused(socket.gaierror(-2, "Name not known")), "cannot be found: Name not known"),
+        (
+            caused(ConnectionRefusedError(111, "Connect call failed")),
+            f"refuses connections; check that it runs, {SETTING}",
+        ),
+        (
+            caused(socket.gaierror(-2, "Name not known")),
+            f"cannot be found: Name not known; check the network, the proxy {SETTING}",
+        ),
         (ssl.SSLError(1, "[SSL: WRONG_VERSION] no"), "failed the TLS handshake: [SSL: WRONG_VERSION] no"),
         (NO_TLS, f"failed the TLS handshake: {NO_TLS.strerror}; if it speaks plain HTTP, begin its URL with http://"),
         (caused(untrusted(18, "self-signed certificate")), f"{UNTRUSTED}self-signed certificate{TRUST}"),

@@ -119,7 +119,7 @@ def test_a_function_may_fail(server: MockServer) -> None:
     for text, why in (("number", "it must return a text or a table like `then`, not int"), ("x", 'unknown key "txt"')):
         with pytest.raises(APIStatusError, match=why):
             asked(server, text)
-    assert [where == rule.where for where, _ in server.local.rules.failures] == [True, False]
+    assert [raised.where == rule.where for raised in server.local.rules.failures] == [True, False]
 
 
 @pytest.mark.filterwarnings("error")

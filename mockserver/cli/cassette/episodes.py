@@ -148,7 +148,7 @@ def verify_command(
         played=None if journal is None else find_played(journal, folder),
         pruning=f"--unplayed {quote(journal or '')}",
     )
-    found = broken = cassettes = episodes = 0
+    found = broken = unchecked = cassettes = episodes = 0
     with _open_provider(folder) if live else nullcontext() as provider:
         for name in names or folder.list_names():
             try:
@@ -160,17 +160,18 @@ def verify_command(
             cassettes = cassettes + 1
             episodes = episodes + verified.episodes
             found = found + len(verified.findings)
-            broken += len(verified.unchecked)
+            unchecked += len(verified.unchecked)
             for finding in verified.findings:
                 click.echo(finding)
             for failure in verified.unchecked:
                 click.echo(f"mockserver: {failure}", err=True)
     if not cassettes and not broken:
         click.echo(f"no cassettes in {folder.path}", err=True)
-    click.echo(
-        f"{count_noun(cassettes, 'cassette')}, {count_noun(episodes, 'episode')}, {count_noun(found, 'finding')}"
-    )
-    sys.exit(2 if broken else int(found > 0))
+    counted = f"{count_noun(cassettes, 'cassette')}, {count_noun(episodes, 'episode')}, {count_noun(found, 'finding')}"
+    not_checked = f"; {count_noun(broken, 'cassette')} not checked" if broken else ""
+    not_compared = f"; {count_noun(unchecked, 'episode')} not compared" if unchecked else ""
+    click.echo(f"{counted}{not_checked}{not_compared}")
+    sys.exit(2 if broken or unchecked else int(found > 0))
 
 
 def _open_provider(folder: CassetteFolder) -> AbstractContextManager["Provider"]:

@@ -249,6 +249,7 @@ FILTERS: Mapping[str, _Filter] = {
     "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
     "numbers": _Filter(lambda row, numbers: row.seq in numbers, _read_numbers),
     "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, ControlRequest.read_switch),
+    "defect": _Filter(lambda row, defect: bool(row.defect) == defect, ControlRequest.read_switch),
 }
 MAX_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn

@@ -4,7 +4,7 @@ Threads load and record, one at a time. What reads and compares cassettes is imp
 servers have none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -18,12 +18,16 @@ from mockserver.config.settings import MatchSettings
 from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.episode import SUFFIX, Episode, name_file
 from mockserver.core.mcp_messages import find_response
+from mockserver.core.text import write_ranges
 from mockserver.kinds.mcp import SESSION
 from mockserver.server.recording.recorded_calls import parse_episode
 
 if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette
     from mockserver.cassettes.cassette_file import CassetteFile
+
+
+_CURE = "record it again or, if you meant to edit it, set `sha256: unknown`"
 
 
 class _KnownFile(Struct):
@@ -63,6 +67,20 @@ class CassetteStore:
         with self._lock:
             return {cassette.file: cassette.size for cassette in self._loaded.values()}
 
+    def list_edited(self, played: Container[str] | None = None) -> tuple[str, ...]:
+        """Return a line for each loaded cassette with episodes that were edited, and what to do.
+
+        `played`: the sources of those that matter, such as `cassette chat.yaml#3`; None: all.
+        """
+        lines = list[str]()
+        with self._lock:
+            for cassette in self._loaded.values():
+                source = f"cassette {cassette.file}"
+                numbers = [at for at in cassette.edited if played is None or f"{source}#{at}" in played]
+                if numbers:
+                    lines.append(f"{source}: edited since it was recorded: {write_ranges(numbers)}; {_CURE}")
+        return tuple(lines)
+
     def exists(self, name: str) -> bool:
         """Return whether a cassette has a file; from now on, changes of the file are noticed."""
         with self._lock:
@@ -85,7 +103,9 @@ class CassetteStore:
                     file = self._find_file(name)
                     known = self._know(name)
                     known.stamp = file.stamp
-                    cassette = cassette.copy_with(file.load())
+                    documents = file.load_documents()
+                    cassette = cassette.copy_with([document.episode for document in documents])
+                    cassette.edited = tuple(at for at, document in enumerate(documents, 1) if document.is_edited)
                     if known.had_episodes and not file.path.stat().st_size:  # it is being written, or was lost
                         raise CassetteError(
                             f"{file.path}: is empty; restore it, or restart the server to record it again"

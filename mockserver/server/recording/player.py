@@ -15,6 +15,7 @@ from mockserver.core.episode import Episode, Recorded, Sent, name_file
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.core.state import Counters
+from mockserver.core.text import count_noun
 from mockserver.delivery.script import AT_ONCE, Pace, PacedReply
 from mockserver.dialects._mcp.recorded import find_other_handshake
 from mockserver.engine.counters import name_episodes_counter
@@ -120,6 +121,23 @@ class Player(Struct, frozen=True):
         from mockserver.cassettes.miss import report_miss
 
         return self._fail(await on_thread(report_miss, played, call, self.spelling), name)
+
+    def advise_replaying(self) -> str:
+        """Return how to replay what is recorded, if everything goes upstream all the same; empty if nothing is."""
+        cassette = self.cassette
+        choice = self.choice
+        if not choice.forwards or cassette is None or not cassette.size:
+            return ""
+        size = count_noun(cassette.size, "episode")
+        replay = self.spelling.write("record", "none")
+        if choice.record == "all":
+            return (
+                f"With record: all, it is asked for everything; to replay the {size} of {cassette.file}, set {replay}."
+            )
+        return (
+            f"It is asked for everything, as {cassette.file} was empty at the start (record: once); to replay the"
+            f" {size} that it has now, start the server again, or set {replay}."
+        )
 
     def choose(self, name: str | None, record: RecordMode, *, fresh: bool = False) -> "Player":
         """Return a player of another cassette, which is loaded now. Raises CassetteError."""

@@ -267,10 +267,10 @@ _CIRCLE = (
 _TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
 _UNKNOWN_SIGNER_CODES = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others
 _REASONS: Sequence[tuple[type[BaseException], str]] = (
-    (socket.gaierror, "cannot be found: {}"),
+    (socket.gaierror, "cannot be found: {}; check the network, the proxy and the setting upstream"),
     (ssl.SSLCertVerificationError, "has a certificate that is not trusted: {}"),
     (ssl.SSLError, "failed the TLS handshake: {}"),
-    (ConnectionRefusedError, "refuses connections"),
+    (ConnectionRefusedError, "refuses connections; check that it runs, and the setting upstream"),
     (ConnectionResetError, "reset the connection"),
 )
 

@@ -326,15 +326,19 @@ class RealtimeSession(RecordedSession):
         """
         heard = await self.hear(self._session["audio"]["input"]["transcription"] or {}, bytes(item.audio), item.sound)
         plan = heard.plan
+        outcome = plan.outcome
         item.heard = heard.text or ""
-        if heard.text is None:
-            failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
-            return self._make_error(failure)
         # An answer of a rule is a call in the journal; what is heard without one is not.
-        if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
+        if isinstance(outcome, Transcript | Failure) and plan.source.startswith("rule "):
             visit = self.admit(heard.call.http)
-            visit.finish(Response(plan.rendered, Reply(200, ()), heard.call))
+            if isinstance(outcome, Failure):
+                response = visit.refuse(outcome.replace(source=plan.source), heard.call)
+            else:
+                response = Response(plan.rendered, Reply(200, ()), heard.call)
+            visit.finish(response)
             visit.end(COMPLETE)
+        if heard.text is None:
+            return self._make_error(outcome if isinstance(outcome, Failure) else Failure("server_error", _NOT_HEARD))
         return None
 
     async def _transcribe(self, item: ConversationItem, model: str) -> None:

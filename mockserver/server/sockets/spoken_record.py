@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import re
+import sys
 from functools import partial
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from mockserver.engine.planning import plan_call
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import TURN
 from mockserver.media.samples import SampleFormat
+from mockserver.server.masking import summarize_crash
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
 from mockserver.server.visit import Visit
 
@@ -150,8 +152,11 @@ class RecordedSession(SocketSession):
             self.responder.live.unsent.settle(self, self.size)
 
     def log_bug(self) -> None:
-        """Log the exception that is being handled."""
+        """Log the exception that is being handled, and note it in the row of the session."""
         log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+        error = sys.exception()
+        if self.record is not None and error is not None:
+            self.record.visit.row.note_defect(summarize_crash(error))
 
     def hold_message(self, body: bytes) -> None:
         """Count the bytes of a message that the session keeps. Raises Failure if all take too many."""

@@ -126,14 +126,18 @@ def test_a_failed_request_leaves_the_old_answer(provider: Provider, monkeypatch:
     assert (code, provider.file) == (2, before)
     assert told[0].endswith("; set MOCKSERVER_UPSTREAM_KEY_OPENAI to a valid key")
     ran = provider.place.run("verify", "chat#1", "--live", "--upstream", provider.upstream)
-    assert (ran.code, ran.out, ran.err) == (2, "1 cassette, 1 episode, 0 findings\n", f"mockserver: {told[0]}\n")
+    assert (ran.code, ran.out, ran.err) == (
+        2,
+        "1 cassette, 1 episode, 0 findings; 1 episode not compared\n",
+        f"mockserver: {told[0]}\n",
+    )
     provider.server.stop()
     code, told = provider.run("refresh", "--write")
     assert (code, provider.file) == (2, before)
     assert "no new answer: The upstream of openai, " in told[0]
     assert "refuses connections" in told[0]
     ran = provider.place.run("verify", "--live", "--upstream", provider.upstream)
-    assert (ran.code, ran.out) == (2, "1 cassette, 2 episodes, 0 findings\n")
+    assert (ran.code, ran.out) == (2, "1 cassette, 2 episodes, 0 findings; 2 episodes not compared\n")
     assert ran.err.startswith("mockserver: cassettes/chat.yaml#1: no new answer: The upstream of openai, ")
     provider.server.start()
 

@@ -88,6 +88,16 @@ def test_remarks_are_in_the_journal(tmp_path: Path) -> None:
     assert "remarks" not in quiet.calls()[0]
 
 
+def test_what_a_rule_failed_for_is_in_the_journal(tmp_path: Path) -> None:
+    server = controlled_server(tmp_path, "rules: [{then: {text: '{{ body.nothing.at }}'}}]")
+    server.chat("hi")
+    server.app.ask(CHAT, b"{")
+    (call,) = server.calls("?defect=true")
+    assert (call["source"].startswith("rule "), call["status"]) == (True, 500)
+    assert call["defect"].partition("yaml")[2].startswith(":1: the template of this rule failed: `body.nothing` is")
+    assert [call["call"] for call in server.calls("?defect=false")] == [2]
+
+
 def test_remarks_on_histories_are_in_the_journal(tmp_path: Path) -> None:
     changed = {"model": "gpt-4o", "messages": [{"role": "assistant", "content": "a", "tool_calls": []}]}
     server = controlled_server(tmp_path)

@@ -111,7 +111,8 @@ function Head({ number, data }) {
   if (!row.ended) return html`<header class="head"><${Close} /><h2>#${number}</h2></header>`;
   return html`<header class="head"><${Close} /><h2>#${number} <span class=${`status ${kind(row)}`}><b>${
       row.status ?? "…"}</b></span></h2>
-    <p class="what">${unmatched(row) && html`<span class="flag">unmatched</span> `}${from.name !== "unmatched" && html`<b>${
+    <p class="what">${unmatched(row) && html`<span class="flag">unmatched</span> `}${row.defect
+      && html`<span class="flag">failed</span> `}${from.name !== "unmatched" && html`<b>${
       bdi(from.name)}</b>`} ${bdi(from.place, "place")}</p>
     <p class="facts">${bdi(facts)}${row.usage && ` · ${tokens(row.usage)} tokens`}${times.filter(Boolean).map(
       (time) => ` · ${time}`,

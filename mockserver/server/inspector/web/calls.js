@@ -117,6 +117,7 @@ function Row(row) {
         unmatched(row) ? html`<span class="flag">unmatched</span>` : bdi(from.name)}</span></div></div>
     <div class="cell answered" role="gridcell"><div class="one">${bdi(row.answered)}</div></div>
     <div class="cell from" role="gridcell"><div class="one">${unmatched(row) && html`<span class="flag">unmatched</span> `}${
+      row.defect && html`<span class="flag">failed</span> `}${
       row.source !== "unmatched" && html`${bdi(from.name)}`}</div><div class="two">${broke(row) && html`<span class="ended">${
       visible(row.ended)}</span>`}${bdi(notes(row) || (broke(row) ? "" : from.place))}</div></div>
     <div class="cell took" role="gridcell"><div class="one">${

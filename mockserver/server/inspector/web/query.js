@@ -37,6 +37,7 @@ const NUMBERS = ["status", "attempt", "ms", "tokens"];
 const FLAGS = new Map([
   ["unmatched", unmatched],
   ["failed", failed],
+  ["defect", (row) => Boolean(row.defect)],
   ["open", isOpen],
   ["service", (row) => Boolean(row.service)],
   ["streamed", (row) => Boolean(row.streamed)],

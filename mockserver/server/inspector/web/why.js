@@ -28,6 +28,7 @@ export function Why({ call }) {
 const SENTENCES = {
   generated: "No rule answered; the answer was generated.",
   unmatched: "No rule answered, and the setting unmatched refuses such calls.",
+  crashed: "mockserver itself failed on the call; its log has the traceback.",
   invalid: "The request is invalid, so the provider's own error answered it.",
   limited: "A limit refused the call before any rule was tried.",
   forwarded: "The call was sent upstream.",
@@ -40,14 +41,16 @@ function Verdict({ call, missed }) {
   const words = SENTENCES[from.kind] ?? (missed && SENTENCES.unmatched);
   const now = call.now && html`<p class="remark">The rules have changed since: now ${bdi(call.now)} would answer.</p>`;
   if (words) {
-    const said = !missed && call.answer?.error?.message;
+    const said = call.defect ?? (!missed && call.answer?.error?.message);
     return html`<p class="verdict">${words}${missed && call.tried > 0 && ` ${plural(call.tried, "rule")} tried.`}</p>
       ${said && html`<blockquote><${Text} value=${said} /></blockquote>`}${now}`;
   }
   const isRule = from.kind === "rule";
-  return html`<p class="verdict">Answered by ${isRule && "rule "}<b>${bdi(from.name)}</b>${from.place && html` at ${
-      bdi(from.place, "place")}`}${call.tried > 1 && `, after ${plural(call.tried - 1, "other rule")}`}.${
-      isRule && html` <a href=${address(["rules", from.name])}>Show the rule</a>`}</p>${now}`;
+  return html`<p class="verdict">${call.defect ? "Failed in" : "Answered by"} ${isRule && "rule "}<b>${bdi(from.name)}</b>${
+      from.place && html` at ${bdi(from.place, "place")}`}${
+      call.tried > 1 && `, after ${plural(call.tried - 1, "other rule")}`}.${isRule && html` <a href=${
+      address(["rules", from.name])}>Show the rule</a>`}</p>${
+      call.defect && html`<blockquote><${Text} value=${call.defect} /></blockquote>`}${now}`;
 }
 
 function Details({ call }) {

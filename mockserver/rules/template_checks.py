@@ -40,6 +40,16 @@ class _WrongWord(NamedTuple):
         return TemplateMistake(self.message, source.count("\n", 0, found.start() if found else 0) + 1)
 
 
+# The filters of minijinja, which does not list them; an environment may lack some.
+FILTERS = (
+    "abs", "attr", "batch", "bool", "capitalize", "chain", "count", "default", "dictsort", "escape", "filesizeformat",
+    "first", "float", "format", "groupby", "indent", "int", "items", "join", "last", "length", "lines", "list", "lower",
+    "map", "max", "min", "pluralize", "pprint", "reject", "rejectattr", "replace", "reverse", "round", "safe", "select",
+    "selectattr", "slice", "sort", "split", "string", "striptags", "sum", "title", "tojson", "trim", "truncate",
+    "unique", "upper", "urlencode", "wordwrap", "zip",
+)  # fmt: skip
+
+
 class TemplateChecker:
     """Checks templates that an environment can parse."""
 
@@ -94,7 +104,8 @@ class TemplateChecker:
         code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
         for name in dict.fromkeys(_FILTER.findall(code)):
             if self._lacks(f"''|{name}", "UnknownFilter"):
-                yield _WrongWord(f'unknown filter "{name}"', name)
+                usable = [each for each in FILTERS if not self._lacks(f"''|{each}", "UnknownFilter")]
+                yield _WrongWord(f'unknown filter "{name}"{did_you_mean(name, usable)}', name)
         for name in dict.fromkeys(_TEST.findall(code)):
             if self._lacks(f"'' is {name}", "UnknownTest"):
                 yield _WrongWord(f'unknown test "{name}"', name)

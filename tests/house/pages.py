@@ -119,9 +119,9 @@ class Reader:
     def _follow_session(self, block: Block) -> Iterator[str]:
         for step in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
             command, _, expected = step.partition("\n")
-            while command.endswith("\\"):
+            while expected.startswith("> "):  # as the shell reads it: a backslash between quotes stays
                 more, _, expected = expected.partition("\n")
-                command = command[:-1] + more.removeprefix("> ")
+                command += "\n" + more.removeprefix("> ")
             if command.endswith("&"):
                 self._start(command[:-1])
                 yield from self._listen(block.line, expected) if expected.strip() else ()

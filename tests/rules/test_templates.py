@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from minijinja import Environment, TemplateError
 
 from mockserver.config.errors import RuleError
 from mockserver.config.source import read
@@ -14,6 +15,7 @@ from mockserver.dialects._forms import write_form
 from mockserver.media.sound_files import hear
 from mockserver.rules import templates
 from mockserver.rules.load import load
+from mockserver.rules.template_checks import FILTERS
 from mockserver.rules.template_variables import CALL, KINDS, Fake, JsonObject, list_providers, make_plain
 from tests.kit.calls import call, tool_result
 from tests.kit.local import local
@@ -214,7 +216,7 @@ BROKEN = {
     "{{ call.last_user }}": '"call" has no "last_user"; write {{ last_user }}',
     "{{ fake.nmae }}": 'unknown provider "fake.nmae"; did you mean "name"?',
     "{{ fake.name() }}": '"fake.name" is a value, not a function; remove the parentheses',
-    "{{ last_user|uper }}": 'unknown filter "uper"',
+    "{{ last_user|uper }}": 'unknown filter "uper"; did you mean "upper"?',
     "{{ [1, 2]|batch(1000000000, 0) }}": 'unknown filter "batch"',
     "{{ [1, 2]|slice(1000000000) }}": 'unknown filter "slice"',
     "{{ last_user.replace('a', last_user) }}": 'the method "replace" is not supported; use the filter replace',
@@ -479,3 +481,16 @@ def test_the_texts_of_sounds_and_documents_are_templates(tmp_path: Path):
 def test_mistakes_in_sounds_are_found(audio: str, mistake: str):
     with pytest.raises(RuleError, match=mistake):
         local(f"rules: [{{when: {{operation: speech}}, then: {{audio: {audio}}}}}]")
+
+
+def find_failure(template: str) -> str:
+    try:
+        Environment().eval_expr(template)
+    except TemplateError as error:
+        return str(error.kind)
+    return ""
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_filter_that_is_suggested_is_one_of_minijinja(name: str) -> None:
+    assert find_failure(f"''|{name}") != "UnknownFilter"  # other failures are about its arguments

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import suggest
 from mockserver.core.json import Json
 from mockserver.core.json_diff import ABSENT, JsonDifference, find_differences
 from mockserver.core.row import Row
@@ -46,7 +46,7 @@ async def list_calls(request: ControlRequest) -> Response:
     known = (*FILTERS, "service", "since", "before", "namespace", "limit", "bodies", "contains", "compact", "digest")
     unknown = next((name for name in request.query if name not in known), None)
     if unknown is not None:
-        raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
+        raise RefusedError(400, f'unknown filter "{unknown[:60]}"{suggest(unknown, known)}')
     filters = [(FILTERS[name], FILTERS[name].wanted(request, name)) for name in request.query if name in FILTERS]
     rows = _select_between(request.rows.select(request.namespaces), request)
     limit = request.read_number("limit")

@@ -64,6 +64,7 @@ def test_filters(server: ControlledServer, query: str, found: list[int]) -> None
     ("path", "status", "error"),
     [
         ("calls?modle=x", 400, 'unknown filter "modle"; did you mean "model"?'),
+        ("calls?foo=x", 400, 'unknown filter "foo"; choose one of model, operation, dialect, '),
         ("calls?since=x", 400, '?since= must be a whole number, not "x"'),
         ("calls?bodies=perhaps", 400, '?bodies= must be true or false, not "perhaps"'),
         ("calls/x", 400, 'the number of a call must be a whole number, not "x"'),

@@ -172,6 +172,14 @@ def test_a_batch_of_groq(client: Groq) -> None:
     output = json.loads(client.files.content(seen.output_file_id).read())
     assert (seen.status, seen.completion_window, output["custom_id"]) == ("completed", "7d", "a")
     assert output["response"]["body"]["choices"][0]["message"]["reasoning"] == "They greet me."
+    assert client.files.info("file-elsewhere").purpose == "batch"
+    assert client.batches.cancel("batch_elsewhere").id == "batch_elsewhere"
+
+
+@pytest.mark.parametrize("host", ["groq"])
+def test_embeddings_of_groq(client: Groq) -> None:
+    made = client.embeddings.create(model="nomic-embed-text-v1_5", input=["a", "b"])
+    assert [len(each.embedding) for each in made.data] == [768, 768]
 
 
 @pytest.mark.parametrize("host", ["xai"])

@@ -16,6 +16,12 @@ from mockserver.dialects.compatible.hosts import Host
 from mockserver.dialects.compatible.request import NAME, serve_at
 
 
+class _Files(Files):
+    """Files that are there for batches."""
+
+    usual_purpose = "batch"
+
+
 class _Batches(Batches):
     """Batches whose window is the host's to say: Groq's may last seven days."""
 
@@ -37,5 +43,5 @@ def make_batch_operations(
     if "batches" not in host.operations:
         return ()
     api = ObjectsApi(NAME, write_request_id, fail=fail, operations=answering)
-    made = (*Files(api).make_operations(), *_Batches(api).make_operations())
+    made = (*_Files(api).make_operations(), *_Batches(api).make_operations())
     return tuple([serve_at(host, each) for each in made])

@@ -253,7 +253,7 @@ GROQ = Host(
     unsupported=("logprobs", "top_logprobs", "logit_bias"),
     ids=_CHAT_UUID,
     call_ids=IdShape("", 9),
-    operations=frozenset({"responses", "batches"}) | _AUDIO,
+    operations=frozenset({"embeddings", "responses", "batches"}) | _AUDIO,
     kin="groq",
 )
 TOGETHER = Host(

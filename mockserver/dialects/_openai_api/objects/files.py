@@ -35,6 +35,7 @@ class Files(Resource):
     fields = BodyModel(shape(purpose=str, expires_after=optional(EXPIRY)))
     page_size = largest_page = 10_000
     filters: ClassVar[Mapping[str, str]] = {"purpose": "purpose"}
+    usual_purpose: ClassVar[str] = "user_data"  # of a file that is made up, as its id is unknown
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         form = parse_form(http)
@@ -44,7 +45,9 @@ class Files(Resource):
             raise refuse(Complaint("missing", ("file",)))
         if "purpose" not in body and validation is not Validation.OFF:
             raise Failure("bad_parameter", message="'purpose' is a required property")
-        _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse=refuse, validation=validation)
+        _, parsed = read_body(
+            self.fields, {"purpose": self.usual_purpose, **body}, refuse=refuse, validation=validation
+        )
         new = New(fields=parsed, data=files[0].content, file_name=files[0].file_name or "upload")
         purpose = new.fields["purpose"]
         if purpose not in PURPOSES and validation is not Validation.OFF:
@@ -54,7 +57,7 @@ class Files(Resource):
         return new
 
     async def make(self, new: New, objects: Objects) -> Body:
-        purpose = new.fields.get("purpose", "user_data")
+        purpose = new.fields.get("purpose", self.usual_purpose)
         return {
             "purpose": purpose,
             "filename": new.file_name or "file.txt",

@@ -176,8 +176,9 @@ class Resource:
         return (*usual, *self.list_served())
 
     def list_served(self) -> tuple[Operation, ...]:
-        """Return the operations that methods serve."""
+        """Return the operations that methods serve, those of base classes among them."""
         one = f"{self.path}/{{id}}"
+        methods = {name: method for owner in reversed(type(self).__mro__) for name, method in vars(owner).items()}
         return tuple(
             [
                 Operation(
@@ -187,7 +188,7 @@ class Resource:
                     parse=self._parse_as(name, partial(served.work, self), served.body),
                     render=self.render,
                 )
-                for name, served in vars(type(self)).items()
+                for name, served in methods.items()
                 if isinstance(served, Served)
                 for path in served.paths
             ]

@@ -63,6 +63,7 @@ def run(project: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.timeout(400)  # lints, types and runs a copy of all
 def test_the_recipe_for_an_endpoint_of_a_new_kind_works(project: Path) -> None:
     tables, style, types, cases = follow(project)
     assert "passed" in tables

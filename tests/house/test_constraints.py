@@ -1,8 +1,11 @@
 """The pinned distributions: complete, hashed, and tied to no address."""
 
+import ast
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -65,3 +68,43 @@ def test_every_dependency_is_pinned_with_hashes(lock: str) -> None:
 def test_constraints_name_no_address(lock: str) -> None:
     lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if re.search(r"://|^\s*-(?!-hash=)|@ ", line) and not line.startswith("#")] == []
+
+
+def test_whatever_is_imported_is_a_dependency() -> None:
+    """What only tests need is installed beside: a library of theirs is easily taken for one of ours."""
+    runtime = [
+        *PROJECT["dependencies"],
+        *(each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra]),
+    ]
+    declared = {normalize(found[0]) for each in runtime if (found := _NAME.match(each))} | {"pytest"}
+    providers = packages_distributions()
+    imported = {name for module in (ROOT / "mockserver").rglob("*.py") for name in list_imported(module)}
+    missing = {
+        name
+        for name in imported - sys.stdlib_module_names - BROUGHT.keys() - {"mockserver"}
+        if declared.isdisjoint(map(normalize, providers.get(name, ())))
+    }
+    assert missing == set()
+
+
+EXTRAS = ("tokens", "redis", "metrics")
+BROUGHT = {  # by something else
+    "compression": "the standard library since 3.14",
+    "openai": "whoever asks for its client",
+    "pydantic_core": "pydantic",
+}
+
+
+def list_imported(path: Path) -> Iterator[str]:
+    """Yield the top-level names of the modules that a file imports, but not those for type checkers alone."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        match node := waiting.pop():
+            case ast.If(test=ast.Name("TYPE_CHECKING")):
+                waiting += node.orelse
+                continue
+            case ast.Import():
+                yield from (each.name.partition(".")[0] for each in node.names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module.partition(".")[0]
+        waiting += ast.iter_child_nodes(node)

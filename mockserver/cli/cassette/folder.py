@@ -91,12 +91,12 @@ def find_played(journal: str, folder: CassetteFolder) -> frozenset[str]:
 
 
 def _fetch(address: str, token: str | None) -> Json:
-    import httpx
+    import httpx2
 
     headers = {} if token is None else {"x-mockserver-token": token}
     try:
-        answer = httpx.get(address.rstrip("/") + _PLAYED_PATH, headers=headers, timeout=_TIMEOUT, trust_env=False)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        answer = httpx2.get(address.rstrip("/") + _PLAYED_PATH, headers=headers, timeout=_TIMEOUT, trust_env=False)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ConfigError(f"{address}: no server answers: {error}") from None
     if answer.status_code == 401:
         words = "its control API refuses this token" if token else "its control API needs a token"

@@ -30,7 +30,7 @@ from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:
-    from httpx import Client
+    from httpx2 import Client
 
 _FIRST_ERROR = 400  # statuses
 _FIRST_FAULT = 500  # statuses
@@ -133,7 +133,7 @@ class Provider(Struct):
 
     def _send(self, sent: Sent) -> Episode:
         """Send a request; return the episode to record, scrubbed. Raises CassetteError if there is no whole answer."""
-        from httpx import HTTPError
+        from httpx2 import HTTPError
 
         self.saved.clear()
         url = f"{self.address}{quote(sent.path, safe=_SAFE)}{'?' if sent.query else ''}{sent.query}"
@@ -159,7 +159,7 @@ _WITH_PROGRAM = "record it with your program"
 @contextmanager
 def open_provider(settings: Settings) -> Iterator[Provider]:
     """Reach the providers with the upstreams, keys and scrubbing of the settings. Raises ConfigError without any."""
-    from httpx import Client
+    from httpx2 import Client
 
     if not settings.upstream:
         raise ConfigError("name the provider: --upstream openai=https://api.openai.com/v1")
@@ -184,7 +184,7 @@ def open_provider(settings: Settings) -> Iterator[Provider]:
         return cassette
 
     live.save_episode = keep
-    client = Client(timeout=None, trust_env=False)  # noqa: S113  # the server has its `upstream_timeout`
+    client = Client(timeout=None, trust_env=False)  # the server has its `upstream_timeout`
     with Running(live) as running, client:
         yield Provider(live, running.address, client=client, saved=saved)
 

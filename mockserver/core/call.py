@@ -129,7 +129,7 @@ def find_toolset(tools: tuple[Tool, ...]) -> Toolset:
 
 
 SIZE_OF_TOOLS = 40  # about how many bytes a byte of their JSON takes as tables, and as what is worked out of them
-_TOOLSETS = Memo[bytes, Toolset](most=1 << 25, fewest=4)
+_TOOLSETS = Memo[bytes, Toolset](most=1 << 25, fewest=1)  # the largest set that clients offer has room
 
 
 def list_names(tools: Sequence[Tool]) -> tuple[str, ...]:

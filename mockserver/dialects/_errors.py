@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from mockserver.core.call import OTHER, Call
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact
 from mockserver.core.lazy import remember
 from mockserver.core.plan import REASONS, Failure, find_reason
 from mockserver.core.tokens import IMAGES
@@ -438,8 +438,9 @@ def _find_in_format(call: Call, schema: Json) -> _InvalidSchema | None:
 
 
 def _find_in_tools(call: Call, schema: Json) -> _InvalidSchema | None:
+    written = compact(schema)  # as JSON: to Python, 1 and true are equal
     for at, tool in enumerate(call.tools):
-        if tool.parameters == schema:
+        if compact(tool.parameters) == written:
             what = f"function '{clip(tool.name)}'"
             place = next((place for key, place in _PLACES.items() if key in call.raw), _CHAT)
             return _InvalidSchema(what, place.format(at), "invalid_function_parameters")

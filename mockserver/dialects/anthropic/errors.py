@@ -8,6 +8,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.json import compact
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
@@ -71,7 +72,10 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
     schema = failure.details.get("schema")
     if call is None or schema is None:
         return None
-    named = (f"tools.{at}.custom.input_schema" for at, tool in enumerate(call.tools) if tool.parameters == schema)
+    written = compact(schema)  # as JSON: to Python, 1 and true are equal
+    named = (
+        f"tools.{at}.custom.input_schema" for at, tool in enumerate(call.tools) if compact(tool.parameters) == written
+    )
     return f"{next(named, 'output_config.format.schema')}: {failure.details.get('why')}"
 
 

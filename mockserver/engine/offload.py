@@ -91,6 +91,8 @@ def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
     """Return whether making an answer of a draft may take long."""
     options = call.options
     if type(draft) is not Draft:  # isinstance takes far longer for a Struct
+        if options.schema is not None or options.image_schema is not None:  # followed for the document, and each image
+            return True
         return (len(call.prompts) + len(call.documents)) * (options.dimensions or USUAL_DIMENSIONS) > LONG
     if options.n == 1 and options.logprobs is None:  # the work is done by then
         return False

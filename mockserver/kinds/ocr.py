@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated
 
 from msgspec import Struct
@@ -13,6 +14,8 @@ from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
 from mockserver.core.plan import Artifact
 from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
+
+IMAGE_SIZE = 8_000  # of an image in the size of pages, as a reply may have its picture
 
 
 class PageImage(Struct, frozen=True):
@@ -39,6 +42,10 @@ class Pages(Artifact, frozen=True):
     annotation: str | None = None
     headers: Headers = ()
 
+    @property
+    def size(self) -> int:
+        return sum([len(page.markdown) + len(page.images) * IMAGE_SIZE for page in self.pages])
+
     def show(self) -> str:
         """Return the text of all pages."""
         return "\n\n".join([page.markdown for page in self.pages])
@@ -62,6 +69,10 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Pages:
 
     schema = call.options.image_schema
 
+    @cache
+    def describe(said: str) -> str | None:
+        return None if schema is None else origins.fill(schema, said)
+
     def read(index: int) -> str:
         if texts is not None:
             return texts[index]
@@ -72,7 +83,7 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Pages:
 
     def see(words: str, name: str) -> PageImage:
         said = "" if words == name else words  # a name is no description
-        return PageImage(name, words, None if schema is None else origins.fill(schema, said))
+        return PageImage(name, words, describe(said))
 
     def read_page(index: int) -> DocumentPage:
         text = read(index)

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message
-from mockserver.core.draft import Draft, DraftChoice
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
 from mockserver.dialects._forms import write_form
@@ -29,6 +29,7 @@ from mockserver.engine.offload import (
     on_thread,
 )
 from mockserver.kinds.embeddings import Embeddings
+from mockserver.kinds.ocr import DocumentPage, PageImage, Pages
 from mockserver.media.sound_files import Speech, write_wav
 from tests.kit.asgi import App, app
 from tests.kit.local import Answered
@@ -230,6 +231,15 @@ def test_a_process_ends_whatever_its_threads_are_doing() -> None:
 def test_what_will_be_a_long_answer(n: int, logprobs: int | None, letters: int, long: bool) -> None:
     asked = replace(a_call(), options=replace(a_call().options, n=n, logprobs=logprobs))
     assert makes_long(asked, Draft((DraftChoice((Text("x" * letters),)),))) is long
+
+
+def test_what_will_be_a_long_artifact() -> None:
+    scan = replace(a_call(), operation="ocr")
+    assert not makes_long(scan, ArtifactDraft())
+    assert makes_long(replace(scan, options=replace(scan.options, image_schema={"type": "object"})), ArtifactDraft())
+    page = DocumentPage(0, "![a](b.png)", images=(PageImage("b.png", "a"),))
+    assert not is_long(scan, Pages("m", (page,)))
+    assert is_long(scan, Pages("m", (page,) * 3))  # whose pictures may be drawn
 
 
 def test_what_is_a_long_answer() -> None:

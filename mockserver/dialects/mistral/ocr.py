@@ -2,7 +2,8 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -88,9 +89,9 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
 
 def render_ocr(call: Call, outcome: Pages) -> Reply:
     """Return the reply with the pages of a document."""
-    shows_data = call.raw.get("include_image_base64") is True
+    draw_data = cache(_draw_data) if call.raw.get("include_image_base64") is True else None
     body = {
-        "pages": [_show_page(page, shows_data=shows_data) for page in outcome.pages],
+        "pages": [_show_page(page, draw_data) for page in outcome.pages],
         "model": outcome.model,
         "document_annotation": outcome.annotation,
         "usage_info": {"pages_processed": len(outcome.pages), "doc_size_bytes": None},
@@ -139,11 +140,11 @@ def _read_schema(form: Json) -> Json:
     return {"type": "object"} if schema is None else schema
 
 
-def _show_page(page: DocumentPage, *, shows_data: bool) -> dict[str, Json]:
+def _show_page(page: DocumentPage, draw_data: Callable[[str], str] | None) -> dict[str, Json]:
     return {
         "index": page.index,
         "markdown": page.markdown,
-        "images": [_show_image(image, at, shows_data=shows_data) for at, image in enumerate(page.images)],
+        "images": [_show_image(image, at, draw_data) for at, image in enumerate(page.images)],
         "tables": [],
         "hyperlinks": [],
         "header": None,
@@ -152,23 +153,25 @@ def _show_page(page: DocumentPage, *, shows_data: bool) -> dict[str, Json]:
     }
 
 
-def _show_image(image: PageImage, at: int, *, shows_data: bool) -> dict[str, Json]:
-    """Return an image, the place `at` on its page; its data is a picture of what is written in its place."""
+def _show_image(image: PageImage, at: int, draw_data: Callable[[str], str] | None) -> dict[str, Json]:
+    """Return an image, the place `at` on its page; its data is drawn from what is written in its place."""
     top = 200 + at % 8 * 250
-    data = None
-    if shows_data:
-        form = FORMATS["jpeg"]
-        written = b64encode(form.write(draw(image.words or image.name, _WIDTH, _HEIGHT, Seed()))).decode()
-        data = f"data:{form.media_type};base64,{written}"
     return {
         "id": image.name,
         "top_left_x": 200,
         "top_left_y": top,
         "bottom_right_x": 200 + _WIDTH,
         "bottom_right_y": top + _HEIGHT,
-        "image_base64": data,
+        "image_base64": None if draw_data is None else draw_data(image.words or image.name),
         "image_annotation": image.annotation,
     }
+
+
+def _draw_data(words: str) -> str:
+    """Return a picture of words as a data URL."""
+    form = FORMATS["jpeg"]
+    written = b64encode(form.write(draw(words, _WIDTH, _HEIGHT, Seed()))).decode()
+    return f"data:{form.media_type};base64,{written}"
 
 
 _WIDTH = 320

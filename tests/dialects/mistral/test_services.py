@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.dialects.mistral import ocr
 from mockserver.media.sound_files import Speech, find_wave, write_wav
 from mockserver.media.tone import read_tone
 from tests.kit.local import Answered, local
@@ -92,6 +93,19 @@ def test_annotations_without_a_schema_are_objects(form: Json) -> None:
     found = scan(at("https://a.example/x.pdf"), document_annotation_format=form).json
     assert isinstance(json.loads(found["document_annotation"]), dict)
     assert scan(at("https://a.example/x.pdf"), document_annotation_format={"type": "text"}).json["pages"]
+
+
+def test_images_that_say_the_same_are_drawn_and_described_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = list[str]()
+    draw = ocr.draw
+    monkeypatch.setattr(ocr, "draw", lambda words, *more: drawn.append(words) or draw(words, *more))
+    server = local('rules: [{when: {operation: ocr}, then: {markdown: "![A boat](a.png) ![A boat](b.png)"}}]')
+    body = {"document": at("https://a.example/x.pdf"), "pages": "0-9", "include_image_base64": True}
+    answer = server.ask("/mistral/v1/ocr", {**body, "bbox_annotation_format": annotated(kind="string")}).json
+    images = [image for page in answer["pages"] for image in page["images"]]
+    assert len(images) == 20
+    assert len({(image["image_base64"], image["image_annotation"]) for image in images}) == 1
+    assert drawn == ["A boat"]
 
 
 def test_documents_that_are_sent_whole_differ() -> None:

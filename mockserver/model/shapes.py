@@ -192,7 +192,8 @@ def add_stated_bounds(schema: Json, text: str = "") -> Json:
     same object where nothing is told.
     """
     try:
-        described = _read_descriptions(to_json(schema, inf_nan_mode="constants"))
+        written = to_json(schema, inf_nan_mode="constants")
+        described = (_read_descriptions if len(written) <= _LONGEST_CACHED else _read_descriptions.__wrapped__)(written)
     except ValueError:  # nested too deeply, or no JSON: whoever compiles it says so
         return schema
     small = fold(text)
@@ -654,6 +655,7 @@ def _read_notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str
     return notes, end
 
 
+_LONGEST_CACHED = 20_000  # bytes of schemas whose descriptions are remembered
 _MOST_READ = 50_000  # characters
 _MOST_FOR_KEYS = 8_000  # characters
 _CUE = 160  # characters before an object that may say what it is

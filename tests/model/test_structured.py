@@ -11,7 +11,15 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
-from mockserver.model.shapes import FoundValue, add_stated_bounds, asks_for_json, find_shape, infer_shape, read_loosely
+from mockserver.model.shapes import (
+    FoundValue,
+    _read_descriptions,
+    add_stated_bounds,
+    asks_for_json,
+    find_shape,
+    infer_shape,
+    read_loosely,
+)
 from mockserver.model.vocabulary import read_word_lists
 from tests.kit.calls import call
 
@@ -55,6 +63,13 @@ def test_bounds_that_a_description_tells() -> None:
         for name, each in add_stated_bounds(schema)["properties"].items()
     }
     assert bounds == {"verdict": (0, 1), "stars": (1, 5), "share": (0, 1), "year": (None, None)}
+
+
+def test_bounds_are_told_by_long_schemas_which_are_not_remembered() -> None:
+    schema = {"properties": {"stars": {"type": "integer", "description": "from 1 to 5 " + "x" * 30_000}}}
+    before = _read_descriptions.cache_info().currsize
+    assert add_stated_bounds(schema)["properties"]["stars"]["maximum"] == 5
+    assert _read_descriptions.cache_info().currsize == before
 
 
 @pytest.mark.parametrize(

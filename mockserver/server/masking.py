@@ -96,9 +96,11 @@ def mask_texts(value: Json, secrets: "Secrets") -> Json:
 
 
 def summarize_crash(error: BaseException) -> str:
-    """Return a bug in a line: the exception, and where this package raised it. Whoever shows it masks it."""
+    """Return a bug in a line: the exception, and where this package raised it, if it did. Whoever shows it masks it."""
     frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_PACKAGE)]
-    where = f" at {Path(frames[-1].filename).relative_to(_PACKAGE.parent).as_posix()}:{frames[-1].lineno}"
+    where = ""
+    if frames:
+        where = f" at {Path(frames[-1].filename).relative_to(_PACKAGE.parent).as_posix()}:{frames[-1].lineno}"
     said = "".join(format_exception_only(error)).rstrip("\n")[:_MAX_SUMMARY]
     return f"internal error of mockserver, please report it: {escape_line(said)}{where}"
 

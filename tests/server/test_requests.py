@@ -13,7 +13,7 @@ from mockserver.dialects import discover
 from mockserver.server.app import Site
 from mockserver.server.directory import Directory
 from mockserver.server.live import Live
-from mockserver.server.masking import MAX_TRACEBACK, describe_crash
+from mockserver.server.masking import MAX_TRACEBACK, describe_crash, summarize_crash
 from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.routes import (
     find_endpoint,
@@ -386,3 +386,7 @@ rules:
         headers={"content-type": "application/json", "api-key": "x"},
     )
     assert got.headers["x-mockserver-source"].endswith("rules.yaml:3")
+
+
+def test_a_crash_outside_of_the_package_has_no_place() -> None:
+    assert summarize_crash(ValueError("no\nfile")).endswith("please report it: ValueError: no\\x0afile")

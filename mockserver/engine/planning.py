@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
-from mockserver.core.plan import Answer, Failure, Forward, Plan, Timing, blame_rule
+from mockserver.core.plan import Answer, Artifact, Failure, Forward, Plan, Timing, blame_rule
 from mockserver.engine.answer import ALONE, join_plans, split_prompts, use_tokenizer
 from mockserver.engine.catalogue import apply_limits
 from mockserver.engine.counters import ScenarioState, count_attempt
@@ -121,7 +121,7 @@ async def _plan_recalled(context: CallContext, call: Call, objects: Objects) -> 
         context = replace(context, lost=lost)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
     plan = await plan_answer(context, call)
-    if references is not None and type(plan.outcome) is Answer:
+    if references is not None and isinstance(plan.outcome, Answer | Artifact):
         own = replace(objects, call=call, locks=None)
         is_generated = plan.source == "generated"
         plan = replace(plan, outcome=await references.write(call, plan.outcome, own, is_generated=is_generated))

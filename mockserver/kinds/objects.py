@@ -8,7 +8,7 @@ from msgspec import Struct
 from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
-from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan, blame_rule
+from mockserver.core.plan import CarriedOut, Failure, Kept, Plan, blame_rule
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import ValueStore, VersionedValue
 from mockserver.kinds.kind import OperationKind, ThenKey
@@ -283,10 +283,10 @@ class References(Protocol):
     async def read(self, call: Call, objects: Objects) -> Beginning:
         """Return the beginning that the call goes on from. Raises Failure if an object does not exist."""
 
-    async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
+    async def write(self, call: Call, answer: Any, objects: Objects, *, is_generated: bool) -> Any:
         """Return the answer with the additions of the objects, and keep its own additions to them.
 
-        A generated answer may be replaced.
+        It is an Answer, or the Artifact of a call that is no conversation. A generated answer may be replaced.
         """
 
 

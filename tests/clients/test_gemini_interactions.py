@@ -50,10 +50,10 @@ def test_an_interaction_goes_on_and_is_found_again(server: MockServer, client: A
         client.interactions.get(first.id)
 
 
-def test_what_is_not_stored_is_not_found(server: MockServer, client: Any) -> None:
-    server.on("Hello").reply("Hi")
-    made = client.interactions.create(model=MODEL, input="Hello", store=False)
-    assert client.interactions.get(made.id).steps == []
+@pytest.mark.parametrize("model", [MODEL, "gemini-3-pro-image-preview"])
+def test_what_is_not_stored_is_unknown(model: str, server: MockServer, client: Any) -> None:
+    made = client.interactions.create(model=model, input="Hello", store=False)
+    assert client.interactions.get(made.id).steps == []  # as unknown ids are invented
 
 
 def test_a_stream_has_the_steps_in_pieces(server: MockServer, client: Any) -> None:
@@ -139,6 +139,23 @@ def test_pictures_and_speech_are_outputs(client: Any) -> None:
     assert [delta.type for delta in deltas] == ["audio"]
 
 
+def test_pictures_and_speech_are_kept_and_go_on(server: MockServer, client: Any) -> None:
+    server.on(operation="images", conversation="*Tell me of boats*").reply(image={"color": "teal"})
+    told = client.interactions.create(model=MODEL, input="Tell me of boats")
+    asked: Any = {"model": "gemini-3-pro-image-preview", "input": "Draw one", "previous_interaction_id": told.id}
+    begun = client.interactions.create(**asked, background=True)
+    assert (begun.status, begun.steps) == ("in_progress", [])
+    drawn = client.interactions.get(begun.id)
+    assert (drawn.status, drawn.previous_interaction_id) == ("completed", told.id)
+    assert server.calls[-2].source.startswith("rule")
+    assert drawn.output_image.data == client.interactions.create(**asked).output_image.data
+    spoken = client.interactions.create(model="gemini-2.5-flash-preview-tts", input="Say hello")
+    assert client.interactions.get(spoken.id).output_audio.data == spoken.output_audio.data
+    server.on(last_user="Again", conversation="*Say hello*").reply("As I said")
+    again = client.interactions.create(model=MODEL, input="Again", previous_interaction_id=spoken.id)
+    assert again.output_text == "As I said"
+
+
 def test_media_of_the_prompt_reach_rules(server: MockServer, client: Any) -> None:
     server.on("Describe").reply("A dot")
     given: Any = [
@@ -155,7 +172,16 @@ def test_agents_work_in_the_background(server: MockServer, client: Any) -> None:
     assert (begun.status, begun.steps, begun.agent) == ("in_progress", [], "deep-research-pro-preview-12-2025")
     found = client.interactions.get(begun.id)
     assert (found.status, found.output_text) == ("completed", "Tea is old.")
-    assert client.interactions.cancel(begun.id).status == "cancelled"
+    assert client.interactions.cancel(begun.id).status == "completed"
+
+
+def test_only_what_is_in_progress_is_cancelled(client: Any) -> None:
+    begun = client.interactions.create(model=MODEL, input="Hello", background=True)
+    cancelled = client.interactions.cancel(begun.id)
+    assert (cancelled.status, cancelled.steps) == ("cancelled", [])
+    assert client.interactions.get(begun.id).status == "cancelled"
+    made = client.interactions.create(model=MODEL, input="Hi")
+    assert client.interactions.cancel(made.id).output_text == made.output_text
 
 
 @pytest.mark.parametrize(

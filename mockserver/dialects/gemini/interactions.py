@@ -6,7 +6,7 @@ from an earlier one, of which only the conversation holds.
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +34,7 @@ from mockserver.kinds.images import Images
 from mockserver.kinds.kept import INTERACTIONS
 from mockserver.kinds.objects import Beginning, Objects, find_object
 from mockserver.wire.gemini_interactions import (
+    IN_PROGRESS,
     InteractionOptions,
     InteractionRenderer,
     make_media_body,
@@ -45,7 +46,6 @@ _IDS = IdShape("v1_", 60)
 _EVERY = "/{version:version}/interactions"
 _ONE = f"{_EVERY}/{{id}}"
 _PARAMS = {"version": "v1beta"}
-_TEXT_OR_OBJECTS = "<an array of objects>"
 INTERACTION = BodyModel(
     shape(
         model=optional(str),
@@ -56,7 +56,7 @@ INTERACTION = BodyModel(
         store=optional(bool),
         background=optional(bool),
         previous_interaction_id=optional(str),
-        system_instruction=optional(text_or(_TEXT_OR_OBJECTS, Object)),
+        system_instruction=optional(text_or("<an object>", Object)),
         tools=optional(list_of(Object)),
         generation_config=optional(Object),
         response_format=optional(Any),
@@ -110,16 +110,20 @@ def _render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
 
 def _render_media(call: Call, outcome: Images | Spoken, options: InteractionOptions) -> Reply:
     """Return pictures or speech as the content of one output."""
-    made = make_media(call, outcome)
-    usage = Usage(outcome.prompt_tokens, sum(made.tokens.values()))
-    answer = Answer(f"{_IDS.prefix}{call.fingerprint[:60]}", FROZEN_AT, model=call.model, choices=(), usage=usage)
-    content = [
-        {"type": blob.media_type.partition("/")[0], "mime_type": blob.media_type, "data": b64encode(blob.data).decode()}
-        for blob in made.blobs
-    ]
+    turn: _Turn = call.references
+    made = turn.make_media_output(call, outcome)
     if call.stream:
-        return make_stream_reply(stream_media(answer, options, content), outcome.headers)
-    return make_pretty_reply(call.http, make_media_body(answer, options, content), outcome.headers)
+        return make_stream_reply(stream_media(made.answer, options, made.content), outcome.headers)
+    if options.waits:
+        return make_pretty_reply(call.http, _RENDERER.render_body(made.answer, options), outcome.headers)
+    return make_pretty_reply(call.http, make_media_body(made.answer, options, made.content), outcome.headers)
+
+
+class _MediaOutput(NamedTuple):
+    """The content of an output of pictures or speech, and an answer with the id and the usage of its interaction."""
+
+    answer: Answer
+    content: list[dict[str, Json]]
 
 
 def _make_options(asked: Body) -> InteractionOptions:
@@ -135,10 +139,11 @@ def _make_options(asked: Body) -> InteractionOptions:
 
 
 class _Turn(Struct, frozen=True, kw_only=True):
-    """What an interaction goes on from, if anything, and whether it is kept."""
+    """What an interaction goes on from, if anything, and whether it is kept; the id of one that draws or speaks."""
 
     previous: str
     is_stored: bool
+    media_id: str
 
     async def read(self, call: Call, objects: Objects) -> Beginning:
         """Return the messages of the earlier interaction. Raises Failure."""
@@ -147,18 +152,45 @@ class _Turn(Struct, frozen=True, kw_only=True):
         kept = await _find(self.previous, objects)
         return Beginning() if kept.call is None else Beginning(kept.call.messages)
 
-    async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
+    async def write(
+        self, call: Call, answer: Answer | Images | Spoken, objects: Objects, *, is_generated: bool
+    ) -> Answer | Images | Spoken:
         """Keep the interaction for look-ups and for those that go on, unless the request does not want that."""
         if not self.is_stored:
             return answer
-        body = _RENDERER.render_body(answer, replace(_make_options(call.raw), waits=False))
-        choice = answer.choices[0]
-        calls = tuple([part.call for part in choice.parts if isinstance(part, ToolUse)])
+        options = replace(_make_options(call.raw), waits=False)
+        if isinstance(answer, Answer):
+            body = _RENDERER.render_body(answer, options)
+            choice = answer.choices[0]
+            calls = tuple([part.call for part in choice.parts if isinstance(part, ToolUse)])
+            said = Message("assistant", join_spoken(choice), tool_calls=calls)
+        else:
+            made = await objects.on_thread(self.make_media_output, call, answer)
+            body = make_media_body(made.answer, options, made.content)
+            said = Message("assistant", answer.show() if isinstance(answer, Spoken) else "")
         spoken = call.messages[int(call.has_instructions) :]
-        messages = (*spoken, Message("assistant", join_spoken(choice), tool_calls=calls))
-        beginning = replace(call, http=HttpRequest("POST", ""), raw={}, meaning={}, messages=messages, references=None)
-        await objects.keep(KeptObject(NAME, INTERACTIONS.made_by, id=answer.id, body=body, call=beginning))
+        beginning = replace(
+            call, http=HttpRequest("POST", ""), raw={}, meaning={}, messages=(*spoken, said), references=None
+        )
+        ahead = (IN_PROGRESS,) if call.raw.get("background") is True and not call.stream else ()
+        kept = KeptObject(NAME, INTERACTIONS.made_by, id=str(body["id"]), body=body, ahead=ahead, call=beginning)
+        await objects.keep(kept)
         return answer
+
+    def make_media_output(self, call: Call, outcome: Images | Spoken) -> _MediaOutput:
+        """Return the output of an interaction that draws or speaks."""
+        made = make_media(call, outcome)
+        usage = Usage(outcome.prompt_tokens, sum(made.tokens.values()))
+        answer = Answer(self.media_id, FROZEN_AT, model=call.model, choices=(), usage=usage)
+        content: list[dict[str, Json]] = [
+            {
+                "type": blob.media_type.partition("/")[0],
+                "mime_type": blob.media_type,
+                "data": b64encode(blob.data).decode(),
+            }
+            for blob in made.blobs
+        ]
+        return _MediaOutput(answer, content)
 
 
 # Requests.
@@ -183,8 +215,11 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     name = model.rpartition("/")[2]
     call = make_call(replace(http, path_params={**http.path_params, "model": name}), content, "chat", None)
     operation = find_operation(name, content.get("generationConfig") or {})
+    previous = asked.get("previous_interaction_id") or ""
     if operation != "chat":
-        return replace(ask_for_media(call, operation), http=http, raw=body, stream=asked.get("stream") is True)
+        call = ask_for_media(call, operation)
+        if previous:  # the conversation before it is a part of what is asked
+            call = replace(call, meaning={**call.meaning, "previous_interaction_id": previous})
     return replace(
         call,
         http=http,
@@ -194,7 +229,9 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         tool_call_ids=CALL_IDS,
         has_instructions=bool(call.messages) and call.messages[0].role == "system",
         references=_Turn(
-            previous=asked.get("previous_interaction_id") or "", is_stored=asked.get("store") is not False
+            previous=previous,
+            is_stored=asked.get("store") is not False,
+            media_id=f"{_IDS.prefix}{call.fingerprint[:60]}",
         ),
     )
 
@@ -394,13 +431,19 @@ async def _find(name: str, objects: Objects) -> KeptObject:
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
-    return ObjectView(kept.body, source=kept.source)
+    _, now = await objects.change(kept, KeptObject.advance)
+    return ObjectView(now.body, source=kept.source)
 
 
 async def _cancel(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
-    _, now = await objects.change(kept, lambda found: found.change(status="cancelled"))
+    _, now = await objects.change(kept, _end)
     return ObjectView(now.body, source=kept.source)
+
+
+def _end(kept: KeptObject) -> KeptObject:
+    """Return an interaction cancelled; as it is if it has ended, as only one in the background has not."""
+    return kept.end("cancelled").change(steps=[]) if kept.ahead else kept
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:

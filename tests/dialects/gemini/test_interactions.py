@@ -56,3 +56,29 @@ def test_odd_bodies_are_answered_or_refused(validation: str) -> None:
         assert answered.status in (200, 400, 403, 404), (body, answered.body)
         if answered.status == 400:
             assert json.loads(answered.body)["error"]["status"] == "INVALID_ARGUMENT"
+
+
+def test_instructions_are_a_text_or_an_object() -> None:
+    body = {"model": "m", "input": "x", "system_instruction": [{"type": "text", "text": "Be brief"}]}
+    answered = local("").ask("/gemini/v1beta/interactions", body)
+    assert answered.status == 400
+    assert json.loads(answered.body)["error"]["message"] == (
+        "Invalid value at 'system_instruction': expected a string or an object."
+    )
+
+
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3-pro-image-preview"])
+def test_what_was_not_kept_is_not_found_if_unknown_ids_are_errors(model: str) -> None:
+    server = local(
+        "rules:\n"
+        "- {when: {operation: chat}, then: {text: Hi}}\n"
+        "- {when: {operation: images}, then: {image: {color: red}}}\n",
+        unmatched="error",
+    )
+    path = "/gemini/v1beta/interactions"
+    made = server.ask(path, {"model": model, "input": "x", "store": False}).json
+    one = f"{path}/{made['id']}"
+    for method, url in (("GET", one), ("POST", f"{one}/cancel"), ("DELETE", one)):
+        assert server.ask(url, method=method).status == 404
+    goes_on = {"model": model, "input": "x", "previous_interaction_id": made["id"]}
+    assert server.ask(path, goes_on).status == 404

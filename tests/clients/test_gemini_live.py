@@ -314,7 +314,11 @@ def test_a_token_opens_a_session_for_the_key_that_made_it() -> None:
         config: Any = {"uses": 1, "live_connect_constraints": {"config": {"system_instruction": "Be brief."}}}
         with genai.Client(api_key="secret", http_options=options) as client:
             token = client.auth_tokens.create(config=config)
+            forever = client.auth_tokens.create(config={**config, "uses": 0})
         assert token.name is not None
         assert asyncio.run(talk(token.name)) == "Hi"
+        with pytest.raises(ConnectionClosedError, match="no uses left"):
+            asyncio.run(talk(token.name))
+        assert [asyncio.run(talk(str(forever.name))) for _ in range(2)] == ["Hi", "Hi"]
         with pytest.raises(ConnectionClosedError, match="API key not valid"):
             asyncio.run(talk("auth_tokens/unknown"))

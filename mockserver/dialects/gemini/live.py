@@ -6,6 +6,8 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -31,6 +33,8 @@ from mockserver.media.samples import PCM
 
 PATH = "/ws/google.ai.generativelanguage.{version:version}.GenerativeService.BidiGenerateContent"
 TOKENS = IdShape("auth_tokens/", 64, "hex")
+TTL = 1_800  # seconds in which a token is valid
+TTL_FOR_SESSIONS = 60  # seconds in which it opens sessions
 USUAL_MODEL = "gemini-live-2.5-flash-preview"
 
 
@@ -61,12 +65,56 @@ def _parse_token(http: HttpRequest, validation: Validation) -> Call:
 
 
 async def _create_token(call: Call, objects: Objects) -> ObjectView:
-    """Keep a token with the setup of its sessions, and with the key that made it, which then counts."""
+    """Keep a token with the setup of its sessions, its uses (None: any number) and the key that made it, as a hash."""
     name = objects.draw_id(TOKENS)
-    setup: Body = call.raw.get("bidiGenerateContentSetup") or {}
-    made_for: Body = {"setup": {**setup}, "key": read_credential(call.http) or ""}
-    await objects.keep(KeptObject(NAME, AUTH_TOKEN.name, id=name, body=made_for))
+    asked = call.raw
+    setup: Body = asked.get("bidiGenerateContentSetup") or {}
+    uses = asked.get("uses")
+    body: Body = {
+        "setup": {**setup},
+        "key": hash_key(read_credential(call.http) or ""),
+        "uses": 1 if uses is None else uses if isinstance(uses, int) and uses > 0 else None,
+        "expires": min(
+            _read_moment(asked.get("expireTime"), objects.now + TTL),
+            _read_moment(asked.get("newSessionExpireTime"), objects.now + TTL_FOR_SESSIONS),
+        ),
+    }
+    await objects.keep(KeptObject(NAME, AUTH_TOKEN.name, id=name, body=body))
     return ObjectView({"name": name}, source="generated")
+
+
+def _read_moment(stated: Json, usual: int) -> float:
+    """Return a time in Unix seconds; the usual one if none is stated, or none that can be read."""
+    try:
+        return datetime.fromisoformat(str(stated)).timestamp()
+    except (ValueError, OverflowError):
+        return usual
+
+
+def hash_key(key: str) -> str:
+    """Return what stands for a key where it is not to be read."""
+    return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def use_token(name: str, objects: Objects) -> Body | None:
+    """Return what a token was made for, and count that use of it; None for an unknown one.
+
+    Raises Failure if it has expired or was used before.
+    """
+    token = await objects.find(AUTH_TOKEN.name, name)
+    if token is None:
+        return None
+    if objects.now >= token.body["expires"]:
+        raise Failure("key_not_allowed", "The ephemeral token has expired.")
+
+    def use(kept: KeptObject) -> KeptObject:
+        uses: Any = kept.body["uses"]
+        return kept.change(uses=uses - 1) if uses else kept
+
+    before, _ = await objects.change(token, use)
+    if before.body["uses"] == 0:
+        raise Failure("key_not_allowed", "The ephemeral token has no uses left.")
+    return before.body
 
 
 def parse_turn(http: HttpRequest, validation: Validation) -> Call:

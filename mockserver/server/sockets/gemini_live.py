@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
+from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
-from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import Failure
 from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.dialects._parse import Body, clip, read_json
@@ -24,12 +24,15 @@ from mockserver.dialects.gemini.live import (
     TOKENS,
     count_usage,
     find_candidate,
+    hash_key,
     list_parts,
     read_client_message,
     read_contents,
+    use_token,
 )
 from mockserver.dialects.gemini.request import NAME
 from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
+from mockserver.engine.planning import open_objects
 from mockserver.kinds.realtime import AUTH_TOKEN
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
@@ -80,11 +83,17 @@ class LiveSession(RecordedSession):
         self._leave = asyncio.Event()
 
     async def greet(self) -> bool:
+        refusal = None
         key = self.responder.dialect.read_credential(self.handshake) or ""
         if key.startswith(TOKENS.prefix):
-            await self._use_token(key)
+            try:
+                await self._use_token(key)
+            except Failure as failure:
+                refusal = failure
         self.begin_record("")
         try:
+            if refusal is not None:
+                raise refusal
             check_key(self.responder.dialect.read_credential(self.handshake), self.responder.live.settings.keys)
         except Failure as failure:
             await self.complain(failure)
@@ -92,14 +101,21 @@ class LiveSession(RecordedSession):
         return True
 
     async def _use_token(self, name: str) -> None:
-        """Open the session for the key behind a token, with its setup; an unknown token is a key like any other."""
-        memory = self.responder.live.find_engine(self.handshake.namespace).memory
-        found = await memory.store.get(self.handshake.namespace, make_key(NAME, AUTH_TOKEN.name, name))
-        if found is not None and isinstance(found.value, KeptObject):
-            self._stated_setup = found.value.body["setup"]
-            key = found.value.body["key"].encode("latin-1", "replace")
-            others = [field for field in self.handshake.headers if field[0] != b"x-goog-api-key"]
-            self.handshake = replace(self.handshake, headers=(*others, (b"x-goog-api-key", key)))
+        """Open the session for the key behind a token, with its setup; an unknown token is a key like any other.
+
+        Without a list of keys, the hash of that key stands for it. Raises Failure if the token cannot be used any more.
+        """
+        live = self.responder.live
+        call = Call(NAME, AUTH_TOKEN.name, model="", http=self.handshake, meaning={})
+        made_for = await use_token(name, open_objects(live.find_engine(self.handshake.namespace), call))
+        if made_for is None:
+            return
+        self._stated_setup = made_for["setup"]
+        digest = made_for["key"]
+        key = next((each for each in live.settings.keys or () if hash_key(each) == digest), digest)
+        others = [field for field in self.handshake.headers if field[0] != b"x-goog-api-key"]
+        field = (b"x-goog-api-key", key.encode("latin-1", "replace"))
+        self.handshake = replace(self.handshake, headers=(*others, field))
 
     @property
     def size(self) -> int:

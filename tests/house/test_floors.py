@@ -92,7 +92,7 @@ FLOORS = {
             "reports",
             "testing",
         },
-        outside={"click", "httpx", "pydantic_core"},
+        outside={"click", "httpx2", "pydantic_core"},
     ),
     "testing": Floor(
         parts={"core", "config", "state", "dialects", "rules", "cassettes", "delivery", "engine", "server", "reports"},

@@ -115,6 +115,28 @@ PHRASINGS["many others"] = [
 ]
 
 
+PHRASINGS["sums"] = [
+    ("Sum the numbers 5, 7 and 9. Only output the number.", matches("21")),
+    ("Calculate the total of 19.99, 5.01 and 10. Reply with only the total.", matches("35")),
+    ("What is the sum of 1.5 and 2.25?", matches(r"3\.75")),
+    ("the total of $5 and $7.50", matches(r"12\.5")),
+    ("Add up these numbers: 1, 2, and -3.", matches("0")),
+    ("Please add 1,000 and 25.", matches("1025")),
+    ("Add 5 to 10", matches("15")),
+    ("Subtract 8 from 20", matches("12")),
+    ("What is the difference between 4 and 10?", matches("6")),
+    ("Multiply 6 by 7", matches("42")),
+    ("What is the product of 3, 4 and 5?", matches("60")),
+    ("Divide 10 by 4.", matches(r"2\.5")),
+    ("seven plus five", matches("12")),
+    ("What is twelve divided by 3?", matches("4")),
+    ("Add 2 and 3 to the cart", matches(r"[A-Z].* .*[.?]")),
+    ("Add 3 and 4. Then multiply the result by 2.", matches(r"[A-Z].* .*[.?]")),
+    ("twenty-one plus five", matches(r"[A-Z].* .*[.?]")),
+    ("Is it true that the sum of 5 and 7 is 13?", matches(r"[A-Z].* .*[.?]")),
+    ("I had 2 apples and ate some of 4. How many are left? Only output the number.", matches("[24]")),
+]
+
 PHRASINGS["array of objects"] = [
     (
         'Answer with a JSON array. Each object should have "term" and "definition". Give 3.',

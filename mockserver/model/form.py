@@ -352,7 +352,7 @@ _TAG = compile_lazily(
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
 )
 _IN_TAGS = compile_lazily(
-    r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
+    r"(?i)(?:^|[.!?:;,>\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
     r"(?:answer|respond|reply|output|return|put|wrap|enclose|extract|provide|place|write|give|think|reason|plan"
     r"|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
 )

@@ -260,7 +260,8 @@ def choose(request: Request, rng: Random) -> str | None:
             said = request.found or (request.text if text is request.rules else rest)
             return pick(lettered or told, said, request=request, rng=rng)
     if len(lettered) < 2:
-        return None
+        grades = request.find(_GRADES)
+        return rng.choice(re.findall(r"[A-Z]", grades["letters"])) if grades and request.find(_GRADE_ALONE) else None
     letter = pick(lettered, request.found, request=request, rng=rng)
     return letter if request.find(_LETTER_ALONE) else f"{letter}) {lettered[letter]}"
 
@@ -397,6 +398,10 @@ _RANKING = compile_lazily(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
+_GRADES = compile_lazily(r"\((?P<letters>[A-Z](?:(?:, ?| ?/ ?| or |, or )[A-Z]){1,10})\)")
+_GRADE_ALONE = compile_lazily(
+    r"(?i)\b(?:only|just|single)\b[^.\n]{0,30}\b(?:letter|grade)\b|\b(?:letter|grade)s? only\b"
+)
 _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 
 
@@ -486,7 +491,8 @@ def _compile_named_sums() -> Sequence[tuple[re.Pattern[str], str, str]]:
     return [
         (
             compile_lazily(
-                rf"(?i){name.replace('@', _ORDERED)} (?P<numbers>{_NAMED_NUMBER}(?:(?:{joint})\s*{_NAMED_NUMBER}){{1,20}})"
+                rf"(?i){name.replace('@', _ORDERED)} "
+                rf"(?P<numbers>{_NAMED_NUMBER}(?:(?:{joint})\s*{_NAMED_NUMBER}){{1,20}})"
                 r"[\"'”’)]?(?=\s*(?:\n|$)|\s?[.?!;](?:\s|$))(?![\s.!;]*(?:then|and|next|now|finally|after)\b)"
             ),
             sign,

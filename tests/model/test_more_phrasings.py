@@ -115,6 +115,36 @@ PHRASINGS["many others"] = [
 ]
 
 
+ROUTE = (
+    "You are an expert at routing a user question to a vectorstore or web search. Use the vectorstore for questions on"
+    " LLM agents, prompt engineering, and adversarial attacks. You do not need to be stringent with the keywords in the"
+    " question related to these topics. Otherwise, use web-search. Give a binary choice 'web_search' or 'vectorstore'"
+    " based on the question. Return the a JSON with a single key 'datasource' and no premable or explanation."
+)
+PHRASINGS["an option under a single key"] = [
+    (f"{ROUTE} Question to route: What is agent memory?", is_json({"datasource": "vectorstore"})),
+    (f"{ROUTE} Question to route: Who won the Super Bowl?", is_json({"datasource": "web_search"})),
+    (f"{ROUTE} ¦ What is prompt engineering?", is_json({"datasource": "vectorstore"})),
+    (f"{ROUTE} ¦ Who won the Super Bowl?", is_json({"datasource": "web_search"})),
+    (
+        "Given a user question, classify it as `vectorstore` or `websearch`. Use the vectorstore for questions on agents and prompt engineering, else websearch. Return JSON with a single key datasource. Question: Who won the Super Bowl?",
+        is_json({"datasource": "websearch"}),
+    ),
+    (
+        "Classify the question as `docs` or `web`. Return JSON with a single key datasource. Question: Who won?",
+        is_json(lambda v: v["datasource"] in ("docs", "web")),
+    ),
+    (
+        "Here is the retrieved document: \n\n agents have memory \n\n Here is the user question: agent memory \n If the document contains keywords related to the user question, grade it as relevant. Give a binary score 'yes' or 'no' score to indicate whether the document is relevant to the question. Provide the binary score as a JSON with a single key 'score' and no premable or explanation.",
+        is_json(lambda v: v["score"] in ("yes", "no")),
+    ),
+    ("Grade the essay (A, B, C, D, F). Essay: Bananas. Respond with only the letter grade.", matches("[ABCDF]")),
+    (
+        "You are grading an answer. <question>What is 2+2?</question> <answer>5</answer> <rubric>The answer is 4</rubric> Output correct or incorrect in <result> tags.",
+        matches("<result>(in)?correct</result>"),
+    ),
+]
+
 PHRASINGS["sums"] = [
     ("Sum the numbers 5, 7 and 9. Only output the number.", matches("21")),
     ("Calculate the total of 19.99, 5.01 and 10. Reply with only the total.", matches("35")),

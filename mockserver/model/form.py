@@ -127,7 +127,13 @@ def finish_answer(answer: str, request: Request, rng: Random) -> str:
     """Return an answer of the length, behind the label and in the tags that a prompt orders, or only its number."""
     if found := request.find(_NUMBER_ALONE):
         order = found.string
-        number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
+        is_prose = not request.found and len(answer.split()) > _MOST_AROUND_NUMBER
+        number = (
+            (None if is_prose else _NUMBER.search(answer))
+            or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
+            or _NUMBER.search(request.text)  # one that was told is better than one that prose makes up
+            or _NUMBER.search(answer)
+        )
         answer = number[0] if number else str(rng.randrange(2, 100))
     return _add_tags(_add_label(_shorten(answer, request), request, rng), request, rng)
 
@@ -330,6 +336,7 @@ _NUMBER_ALONE = compile_lazily(
     r"|\b(?:numbers?|digits?|integers?) only\b"
     r"|\b(?:as|with) (?:a|one) (?:single )?(?:number|integer)\b(?! (?:of|from|between))"
 )
+_MOST_AROUND_NUMBER = 4  # words with which a number is no prose
 _NUMBER = compile_lazily(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = compile_lazily(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
 _ORDERED_LABEL = compile_lazily(
@@ -345,7 +352,7 @@ _TAG = compile_lazily(
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
 )
 _IN_TAGS = compile_lazily(
-    r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
+    r"(?i)(?:^|[.!?:;,>\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
     r"(?:answer|respond|reply|output|return|put|wrap|enclose|extract|provide|place|write|give|think|reason|plan"
     r"|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
 )

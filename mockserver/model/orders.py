@@ -6,7 +6,7 @@ Each order is a function that returns None if the prompt does not order it. Opti
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import chain, dropwhile
@@ -31,6 +31,7 @@ from mockserver.model.vocabulary import (
     find_singular,
     make_vocabulary,
     read_english,
+    read_number,
     read_truth,
     read_word_lists,
     split_name,
@@ -259,7 +260,8 @@ def choose(request: Request, rng: Random) -> str | None:
             said = request.found or (request.text if text is request.rules else rest)
             return pick(lettered or told, said, request=request, rng=rng)
     if len(lettered) < 2:
-        return None
+        grades = request.find(_GRADES)
+        return rng.choice(re.findall(r"[A-Z]", grades["letters"])) if grades and request.find(_GRADE_ALONE) else None
     letter = pick(lettered, request.found, request=request, rng=rng)
     return letter if request.find(_LETTER_ALONE) else f"{letter}) {lettered[letter]}"
 
@@ -396,6 +398,10 @@ _RANKING = compile_lazily(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
+_GRADES = compile_lazily(r"\((?P<letters>[A-Z](?:(?:, ?| ?/ ?| or |, or )[A-Z]){1,10})\)")
+_GRADE_ALONE = compile_lazily(
+    r"(?i)\b(?:only|just|single)\b[^.\n]{0,30}\b(?:letter|grade)\b|\b(?:letter|grade)s? only\b"
+)
 _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 
 
@@ -416,13 +422,31 @@ def compute(text: str) -> str | None:
 
 
 def find_sum(text: str) -> str | None:
-    """Return the sum that a text asks for, in digits and signs: `3 + 4` for `3 plus 4`; None where it asks for none."""
-    text = text[:4_000]
+    """Return the sum that a text asks for, in digits and signs; None where it asks for none.
+
+    `3 + 4` for `3 plus 4`, `three plus four` and `add 3 and 4`.
+    """
+    text = _SPOKEN_NUMBER.sub(lambda word: str(read_number(word[0])), text[:4_000])
     if _NUMBERS.search(text) is None:
         return None
     for spoken, sign in _list_spoken_signs():
         text = spoken.sub(sign, text)
-    return next((found[0] for found in _SUM.finditer(text) if _is_question(text, found)), None)
+    asked = (found[0] for found in _SUM.finditer(text) if _is_question(text, found))
+    return next(asked, None) or next(_list_named_sums(text), None)
+
+
+def _list_named_sums(text: str) -> Iterator[str]:
+    """Yield the sums that a text names before their numbers, `the sum of 3 and 4`, and says no more about."""
+    if _SUM_NAME.search(text) is None:
+        return
+    for pattern, sign, order in _compile_named_sums():
+        for found in pattern.finditer(text):
+            numbers = [number.replace(",", "") for number in _OF_NAMED_SUM.findall(found["numbers"])]
+            if order == "backwards":
+                numbers.reverse()
+            elif order == "greatest":
+                numbers.sort(key=float, reverse=True)
+            yield f" {sign} ".join(numbers)
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
@@ -461,6 +485,23 @@ def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
     return [(compile_lazily(f"(?i){spoken}"), signs) for spoken, signs in read_word_lists("patterns")["spoken_sums"]]
 
 
+@cache
+def _compile_named_sums() -> Sequence[tuple[re.Pattern[str], str, str]]:
+    """Return patterns of sums whose numbers follow a name, each with its sign and the order of its numbers."""
+    return [
+        (
+            compile_lazily(
+                rf"(?i){name.replace('@', _ORDERED)} "
+                rf"(?P<numbers>{_NAMED_NUMBER}(?:(?:{joint})\s*{_NAMED_NUMBER}){{1,20}})"
+                r"[\"'”’)]?(?=\s*(?:\n|$)|\s?[.?!;](?:\s|$))(?![\s.!;]*(?:then|and|next|now|finally|after)\b)"
+            ),
+            sign,
+            order,
+        )
+        for name, joint, sign, order in read_word_lists("patterns")["named_sums"]
+    ]
+
+
 _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -472,6 +513,16 @@ _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10
 _SUM = compile_lazily(  # the 5 of GPT-5 is not of one
     rf"(?<![\w.])(?<!\w-)[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
+)
+_NAMED_NUMBER = rf"[$€£]?-?(?:{_NUMERAL})"
+_OF_NAMED_SUM = compile_lazily(rf"(?<!\d)-?(?:{_NUMERAL})")
+_ORDERED = r"(?:^|(?<=[.!?:;\n]) ?|\b(?:please|to|you|calculate|compute|find|the|just|now) )"
+_SUM_NAME = compile_lazily(r"(?i)\b(?:sum|total|add|subtract|difference|product|multiply|divide|quotient)\b")
+_SIGN_NAME = "plus|minus|times|multiplied by|divided by"
+_ENGLISH_NUMBER = rf"(?:(?!single\b|an?\b|hundred\b){NUMBER_WORDS})"
+_SPOKEN_NUMBER = compile_lazily(
+    rf"(?i)(?<![\w-]){_ENGLISH_NUMBER}(?=\s+(?:{_SIGN_NAME})\s)"
+    rf"|(?:(?<=plus )|(?<=minus )|(?<=times )|(?<=multiplied by )|(?<=divided by )){_ENGLISH_NUMBER}(?![\w-])"
 )
 _SUPERFLUOUS = compile_lazily(r",|(?<![\d.,])0+(?=\d)")
 _SPACED = compile_lazily(r"[+*]|\s[-/]\s")

@@ -365,6 +365,11 @@ _ONE_OF = compile_lazily(
     r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
 )
 QUOTED_OPTION = compile_lazily(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
+_OFFERED = compile_lazily(  # classify it as `a` or `b`
+    r"(?i)\b(?:classify|categori[sz]e|label|grade|route|choose|pick|select|decide|binary|choices?|score|options?|answer"
+    r"|either)\b[^.!?\n\"'`]{0,60}(?P<options>(?P<sign>[\"'`])[\w -]{1,40}(?P=sign)"
+    r"(?:(?:,? or |, |/)(?P=sign)[\w -]{1,40}(?P=sign)){1,10})(?<=['\"`])(?!\s?:)"
+)
 _LIST_TYPE = compile_lazily(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
 NAMES_OF_TYPES = {
     "string": "string str text",
@@ -452,6 +457,7 @@ def _describe_shape(text: str, found: FoundValue, said: str) -> DescribedShape:
     notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
     if "json" in notes.lower():
         schema = add_stated_bounds(schema, notes)
+    schema = _add_binary_choice(schema, notes)
     window = text[max(0, found.start - 2000) : found.end]
     is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_LIST_VALUE.findall(window))
     if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
@@ -466,6 +472,20 @@ def _describe_shape(text: str, found: FoundValue, said: str) -> DescribedShape:
     fenced = any(_FENCED.search(fold(each)) for each in (text, said))
     opening, closing = ("```json\n", "\n```") if fenced else ("", "")
     return DescribedShape(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
+
+
+def _add_binary_choice(schema: Mapping[str, Json], notes: str) -> Mapping[str, Json]:
+    """Return the schema of a single key with the options that a text offers: `Give a binary choice 'a' or 'b'`."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or len(properties) != 1:
+        return schema
+    name, inner = next(iter(properties.items()))
+    if not isinstance(inner, Mapping) or not inner.keys() <= {"type", "description"} or inner.get("type") == "array":
+        return schema
+    offered = _OFFERED.search(notes)
+    if offered is None or name in (options := QUOTED_OPTION.findall(offered["options"])):
+        return schema
+    return {**schema, "properties": {name: {"enum": options}}}
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:

@@ -115,6 +115,58 @@ PHRASINGS["many others"] = [
 ]
 
 
+ROUTE = (
+    "You are an expert at routing a user question to a vectorstore or web search. Use the vectorstore for questions on"
+    " LLM agents, prompt engineering, and adversarial attacks. You do not need to be stringent with the keywords in the"
+    " question related to these topics. Otherwise, use web-search. Give a binary choice 'web_search' or 'vectorstore'"
+    " based on the question. Return the a JSON with a single key 'datasource' and no premable or explanation."
+)
+PHRASINGS["an option under a single key"] = [
+    (f"{ROUTE} Question to route: What is agent memory?", is_json({"datasource": "vectorstore"})),
+    (f"{ROUTE} Question to route: Who won the Super Bowl?", is_json({"datasource": "web_search"})),
+    (f"{ROUTE} ¦ What is prompt engineering?", is_json({"datasource": "vectorstore"})),
+    (f"{ROUTE} ¦ Who won the Super Bowl?", is_json({"datasource": "web_search"})),
+    (
+        "Given a user question, classify it as `vectorstore` or `websearch`. Use the vectorstore for questions on agents and prompt engineering, else websearch. Return JSON with a single key datasource. Question: Who won the Super Bowl?",
+        is_json({"datasource": "websearch"}),
+    ),
+    (
+        "Classify the question as `docs` or `web`. Return JSON with a single key datasource. Question: Who won?",
+        is_json(lambda v: v["datasource"] in ("docs", "web")),
+    ),
+    (
+        "Here is the retrieved document: \n\n agents have memory \n\n Here is the user question: agent memory \n If the document contains keywords related to the user question, grade it as relevant. Give a binary score 'yes' or 'no' score to indicate whether the document is relevant to the question. Provide the binary score as a JSON with a single key 'score' and no premable or explanation.",
+        is_json(lambda v: v["score"] in ("yes", "no")),
+    ),
+    ("Grade the essay (A, B, C, D, F). Essay: Bananas. Respond with only the letter grade.", matches("[ABCDF]")),
+    (
+        "You are grading an answer. <question>What is 2+2?</question> <answer>5</answer> <rubric>The answer is 4</rubric> Output correct or incorrect in <result> tags.",
+        matches("<result>(in)?correct</result>"),
+    ),
+]
+
+PHRASINGS["sums"] = [
+    ("Sum the numbers 5, 7 and 9. Only output the number.", matches("21")),
+    ("Calculate the total of 19.99, 5.01 and 10. Reply with only the total.", matches("35")),
+    ("What is the sum of 1.5 and 2.25?", matches(r"3\.75")),
+    ("the total of $5 and $7.50", matches(r"12\.5")),
+    ("Add up these numbers: 1, 2, and -3.", matches("0")),
+    ("Please add 1,000 and 25.", matches("1025")),
+    ("Add 5 to 10", matches("15")),
+    ("Subtract 8 from 20", matches("12")),
+    ("What is the difference between 4 and 10?", matches("6")),
+    ("Multiply 6 by 7", matches("42")),
+    ("What is the product of 3, 4 and 5?", matches("60")),
+    ("Divide 10 by 4.", matches(r"2\.5")),
+    ("seven plus five", matches("12")),
+    ("What is twelve divided by 3?", matches("4")),
+    ("Add 2 and 3 to the cart", matches(r"[A-Z].* .*[.?]")),
+    ("Add 3 and 4. Then multiply the result by 2.", matches(r"[A-Z].* .*[.?]")),
+    ("twenty-one plus five", matches(r"[A-Z].* .*[.?]")),
+    ("Is it true that the sum of 5 and 7 is 13?", matches(r"[A-Z].* .*[.?]")),
+    ("I had 2 apples and ate some of 4. How many are left? Only output the number.", matches("[24]")),
+]
+
 PHRASINGS["array of objects"] = [
     (
         'Answer with a JSON array. Each object should have "term" and "definition". Give 3.',

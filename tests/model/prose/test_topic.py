@@ -105,6 +105,8 @@ TEXTS = [
     ("zh-TW", "台灣的首都是什麼？"),
     ("en", "Count to ten."),
     ("en", "come here"),
+    ("en", "seven plus five"),
+    ("en", "non-refundable plus tax"),
 ]
 
 

@@ -152,7 +152,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def check_options(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be."""
-    options = {f"mockserver_{name}": option for name, option in OPTIONS.items()} | INI_KEYS
+    options = {**{f"mockserver_{name}": option for name, option in OPTIONS.items()}, **INI_KEYS}
     for key, option in options.items():
         if (value := config.getini(key)) and (mistake := _find_mistake(option, value, config)):
             raise pytest.UsageError(f"{name_ini_file(key, config)}{key} {mistake}")

@@ -16,6 +16,7 @@ import click
 from mockserver.core.plan import CRASH
 from mockserver.core.row import Row
 from mockserver.core.text import MAX_LOG_LINE, escape_line, escape_lines
+from mockserver.reports.calls import UNMATCHED
 from mockserver.server.live import Worker
 from mockserver.server.masking import find_row_secrets
 
@@ -52,6 +53,13 @@ def make_remark_logger() -> Callable[[Row], None]:
                 write_line(f"call {row.seq}: {remark}", err=True)
 
     return log_row
+
+
+def log_unmatched(row: Row) -> None:
+    """Log a closed row to stderr if nothing answered it: what `serve` prints without a log of all requests."""
+    if row.source == UNMATCHED:
+        path = escape_line(find_row_secrets(row).mask_text(row.path))
+        write_line(f"call {row.seq}: no rule answered {row.method} {path} ({row.status})", err=True)
 
 
 def describe_defect(row: Row) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mockserver.cli.log_lines import log_errors, make_remark_logger, make_request_logger, write_line
+from mockserver.cli.log_lines import log_errors, log_unmatched, make_remark_logger, make_request_logger, write_line
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS
@@ -64,7 +64,7 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
 def log_server(live: Live) -> Callable[[str], None]:
     """Log the requests and errors of a server; return what prints its messages. Workers name themselves."""
     name = "" if live.worker is None else f"worker {live.worker.number}: "
-    live.journal.on_close = make_request_logger(live.settings.log, worker=live.worker)
+    live.journal.on_close = make_request_logger(live.settings.log, worker=live.worker) or log_unmatched
     live.journal.on_remark = make_remark_logger()
     log_errors(name=name)
     return lambda message: write_line(name + message, err=True)

@@ -34,6 +34,7 @@ from mockserver.pytest_plugin.plugin_options import (
     FAULT_MARK,
     FIXTURE,
     FOOTPRINT_FLAGS,
+    FOOTPRINT_VALUES,
     MARKERS,
     SESSION_FIXTURE,
     add_options,
@@ -82,10 +83,13 @@ def pytest_configure(config: pytest.Config) -> None:
     check_options(config)
     if (coverage := make_rule_coverage(config)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
-    if any(config.getoption(flag) for flag in FOOTPRINT_FLAGS):
-        from mockserver.pytest_plugin.footprint_report import make_footprint_report
+    asks_footprint = any(config.getoption(flag) for flag in FOOTPRINT_FLAGS)
+    if asks_footprint or any(map(config.getini, FOOTPRINT_VALUES)):
+        from mockserver.pytest_plugin.footprint_report import FootprintReport, read_footprint_options
 
-        config.pluginmanager.register(make_footprint_report(config), "mockserver-footprint")
+        options = read_footprint_options(config)  # mistakes are told with each run, not with the first that compares
+        if asks_footprint:
+            config.pluginmanager.register(FootprintReport(config, options), "mockserver-footprint")
     if has_workers(config) and (run := config.stash.get(RUN, None)) is not None:
         run.close()  # it was for conftest files; workers have their own
 

@@ -16,7 +16,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.spelling import KEYWORDS, Spelling, list_texts
 from mockserver.core.episode import SUFFIX, name_file
 from mockserver.core.json import Json
-from mockserver.pytest_plugin.plugin_options import FAULT_MARK, INI_KEYS, MARK, OPTIONS, list_overridden_keys, name_flag
+from mockserver.pytest_plugin.plugin_options import FAULT_MARK, INI_KEYS, MARK, OPTIONS, name_flag, name_ini_file
 from mockserver.reports.failures import Problem, make_problem
 from mockserver.testing import MockServerTestCase, Setup
 from mockserver.testing.callers import shorten_path
@@ -33,7 +33,7 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {"verify": (True, False), "record":
 def explain_unknown_key(key: str, config: pytest.Config) -> str:
     """Return what is wrong with a key of the ini file that does not exist, and what it may be meant for."""
     option = key[len("mockserver_") :].replace("-", "_")
-    place = "" if config.inipath is None or key in list_overridden_keys(config) else f"{config.inipath.name}: "
+    place = name_ini_file(key, config)
     if option in MARK_KEYS and option not in OPTIONS:
         return f"{place}{key} is no key of the ini file; set it for tests: @pytest.mark.{MARK}({option}=...)"
     known = [*OPTIONS, "coverage", *(name.removeprefix("mockserver_") for name in INI_KEYS)]

@@ -12,7 +12,7 @@ from mockserver.config.errors import MockserverError
 from mockserver.config.types import parse_share
 from mockserver.core.text import count_noun, limit_lines
 from mockserver.pytest_plugin import USE
-from mockserver.pytest_plugin.plugin_options import FAULT
+from mockserver.pytest_plugin.plugin_options import FAULT, FOOTPRINT_VALUES, name_ini_file
 from mockserver.reports.footprint import (
     CallFootprint,
     Footprint,
@@ -46,21 +46,21 @@ class FootprintOptions(msgspec.Struct, frozen=True):
     prices: Prices
 
 
-def make_footprint_report(config: pytest.Config) -> FootprintReport:
-    """Return the plugin to register. Raises UsageError for mistakes in options and file."""
+def read_footprint_options(config: pytest.Config) -> FootprintOptions:
+    """Return what command line and ini file ask for. Raises UsageError that names the key with a mistake."""
     prune = config.getoption("mockserver_footprint_prune")
     update = prune or config.getoption("mockserver_footprint_update")
+    growth_key, prices_key = FOOTPRINT_VALUES
     try:
-        growth = parse_share(config.getini("mockserver_footprint_growth") or GROWTH)
+        growth = parse_share(config.getini(growth_key) or GROWTH)
     except ValueError as error:
-        raise pytest.UsageError(f"mockserver_footprint_growth: {error}") from None
+        raise pytest.UsageError(f"{name_ini_file(growth_key, config)}{growth_key}: {error}") from None
     try:
-        prices = parse_prices(config.getini("mockserver_footprint_prices"))
+        prices = parse_prices(config.getini(prices_key))
     except MockserverError as error:
-        raise pytest.UsageError(f"mockserver_footprint_prices: {error}") from None
+        raise pytest.UsageError(f"{name_ini_file(prices_key, config)}{prices_key}: {error}") from None
     texts = bool(config.getini("mockserver_footprint_texts"))
-    options = FootprintOptions(update=update, prune=prune, growth=growth, texts=texts, prices=prices)
-    return FootprintReport(config, options)
+    return FootprintOptions(update=update, prune=prune, growth=growth, texts=texts, prices=prices)
 
 
 class FootprintReport:

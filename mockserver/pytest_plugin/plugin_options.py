@@ -89,6 +89,7 @@ def name_flag(option: str) -> str:
 
 RECORD_IN_CI = "--mockserver-record-in-ci"
 INSPECT = "--mockserver-inspect"
+FOOTPRINT_VALUES = ("mockserver_footprint_growth", "mockserver_footprint_prices")  # keys whose values are parsed
 FOOTPRINT_FLAGS: Mapping[str, str] = {
     "--mockserver-footprint": "fail tests that use more calls or tokens than the footprint file says",
     "--mockserver-footprint-update": "write the calls and tokens of the tests that pass into the footprint file",
@@ -151,15 +152,33 @@ def add_options(parser: pytest.Parser) -> None:
 
 def check_options(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be."""
-    for name, option in INI_KEYS.items():
-        if option.choices is not None and (value := config.getini(name)) not in ("", *option.choices):
-            raise pytest.UsageError(f"{name} must be one of {', '.join(option.choices)}, not {value!r}")
+    options = {**{f"mockserver_{name}": option for name, option in OPTIONS.items()}, **INI_KEYS}
+    for key, option in options.items():
+        if (value := config.getini(key)) and (mistake := _find_mistake(option, value, config)):
+            raise pytest.UsageError(f"{name_ini_file(key, config)}{key} {mistake}")
     if not may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
         raise pytest.UsageError(
             f"recording is disabled under CI (the variable CI is set); pass {RECORD_IN_CI} to allow it"
         )
     if config.getoption(INSPECT) and has_workers(config):
         raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
+
+
+def _find_mistake(option: PluginOption, value: Any, config: pytest.Config) -> str | None:
+    """Return what is wrong with a value in the ini file; of lists, only files are checked here."""
+    if option.choices is not None and value not in option.choices:
+        return f"must be one of {', '.join(option.choices)}, not {value!r}"
+    if option.kind == "paths":
+        missing = next((file for file in _resolve_paths(config.rootpath, value) if not file.exists()), None)
+        return missing and f"names a file that does not exist: {missing}"
+    if option.parse is int and not value.lstrip("-").isdecimal():
+        return f"must be a whole number, not {value!r}"
+    return None
+
+
+def name_ini_file(key: str, config: pytest.Config) -> str:
+    """Return how a message about a key begins: with the ini file, unless `-o` gives the key."""
+    return "" if config.inipath is None or key in list_overridden_keys(config) else f"{config.inipath.name}: "
 
 
 def find_unknown_keys(config: pytest.Config) -> Sequence[str]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError
 from mockserver.config.spelling import Spelling
 from mockserver.core.call import Call
-from mockserver.core.text import count_noun, join_to_line, limit_lines, show_value, truncate, write_ranges
+from mockserver.core.text import count_noun, join_to_line, limit_lines, truncate, write_ranges
 from mockserver.kinds import LOOK_UPS
 from mockserver.reports.calls import (
     MAX_LISTED,
@@ -211,10 +211,13 @@ def explain_no_answer(where: str) -> Problem:
     return make_problem(f"{where}: on(...) has no answer; add .reply(...), .fail(...) or .then({{...}})")
 
 
+_LONGEST_RAISED = 300  # characters: a mistake in a rule names its place, and what to write instead
+
+
 def explain_raised(where: str, errors: Sequence[Exception]) -> Problem:
     """Return a rule's function that raised, with the frames of the test."""
     first = errors[0]
-    message = f": {show_value(str(first))[1:-1]}" if str(first) else ""
+    message = f": {join_to_line(truncate(str(first), _LONGEST_RAISED))}" if str(first) else ""
     times = f", {len(errors)} times" if len(errors) > 1 else ""
     head = f"{type(first).__name__}{message} in the function of {join_to_line(where)}{times}"
     return make_problem(head, map(join_to_line, _write_traceback(first)))

@@ -71,6 +71,8 @@ class TemplateChecker:
             if (wrong := self._check_variable(variable, groups)) is not None:
                 yield wrong.locate(source)
         for lookup in lookups:
+            if lookup.shown in _MAP_CALLS:
+                continue
             wrong = _check_group_lookup(lookup, groups) or self._check_variable(lookup.variable, groups)
             if wrong is not None:
                 yield TemplateMistake(wrong.message, code.count("\n", 0, lookup.offset) + 1)
@@ -157,10 +159,14 @@ def _find_lookups(code: str) -> Iterator[_Lookup]:
 def _check_group_lookup(lookup: _Lookup, groups: frozenset[str] | None) -> _WrongWord | None:
     """Return what is wrong with a group that is read by its number, or by a method of Python's matches."""
     root, _, member = lookup.variable.partition(".")
-    if root != "match" or not (member.isdigit() or lookup.shown.endswith(")")):
+    if root != "match" or not (member.isdigit() or lookup.shown in _MATCH_CALLS):
         return None
     named = f"write match.{min(groups)}" if groups else "name it in the pattern, (?P<name>...), and write match.name"
     return _WrongWord(f'"{lookup.shown}" is undefined: a group is read by its name; {named}', lookup.shown)
+
+
+_MAP_CALLS = ("match.get(...)", "match.items(...)", "match.keys(...)", "match.values(...)")  # minijinja's
+_MATCH_CALLS = tuple(f"match.{name}(...)" for name in ("group", "groups", "groupdict", "start", "end", "span"))
 
 
 def _explain_missing_group(name: str, groups: frozenset[str]) -> str:

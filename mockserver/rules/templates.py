@@ -329,7 +329,7 @@ def _suggest_default(why: str, source: str) -> str:
     if found is None:
         return ""
     name = found[1]
-    after = re.search(rf"{re.escape(name)}((?:\.\w+|\[[^\]]*\])*)(\(?)", source)
+    after = re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)((?:\.\w+|\[[^\]]*\])*)(\(?)", source)
     if after is None:
         return ""
     steps = _STEP.findall(after[1])

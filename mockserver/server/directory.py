@@ -107,7 +107,7 @@ class Directory:
             return self._make_unknown(rest, DEFAULT, PathHints(mistake=mistake))
         namespace, inner = split_namespace(path)
         endpoints = self._routes.endpoints
-        hint = write_landmark(inner, namespace, endpoints)
+        hint = write_landmark(inner, namespace, endpoints=endpoints, has_inspector=self._live.settings.inspector)
         if hint is None:
             nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
                 method, inner, endpoints=endpoints, query=query.decode("latin-1")

@@ -25,6 +25,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 _OF_ALL_NAMESPACES = ("/api/health", "/api/ready", "/metrics", "/api/reload")
 _NAMES = {name: place for place, names in PLACES.items() for name in names}
 _ABOUT = ("docs", "doc", "redoc", "swagger", "openapi.json", "openapi.yaml", "swagger.json", "help", "info", "about")
+INSPECTOR_IS_OFF = "inspector is off: start the server with --inspector"
 SEE_HOME = "GET / lists all base URLs, and where calls are shown."
 
 
@@ -33,13 +34,13 @@ def find_control_place(name: str) -> str | None:
     return _NAMES.get(name.lower())
 
 
-def write_landmark(path: str, namespace: str, endpoints: Sequence[Endpoint]) -> str | None:
+def write_landmark(path: str, namespace: str, *, endpoints: Sequence[Endpoint], has_inspector: bool) -> str | None:
     """Return a sentence about where that stands which is looked for at a path of no dialect; None for other paths."""
     folder, _, name = path.rpartition("/")
     is_outside = folder in ("", "/api") or find_first_below(folder, endpoints) is not None
     place = find_control_place(name) if is_outside else None
     if place == "/":
-        return f"The inspector is at {CONTROL}/."
+        return f"The inspector is at {CONTROL}/." if has_inspector else f"The {INSPECTOR_IS_OFF}."
     if place is not None:
         chosen = f"?namespace={quote(namespace)}" if namespace != DEFAULT and place not in _OF_ALL_NAMESPACES else ""
         return f"Did you mean {CONTROL}{place}{chosen}?"

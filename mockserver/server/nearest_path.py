@@ -10,6 +10,9 @@ from mockserver.server.routes import Endpoint, compile_template
 
 def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], query: str = "") -> str | None:
     """Return the method and path that were most likely meant; those at the same mount, with the same method, first."""
+    first, _, behind = path.removeprefix("/").partition("/")
+    if first in _PROVIDERS:
+        path = f"/{_PROVIDERS[first]}/{behind}"
     request = LostRequest(method, path, query)
     segment = "/".join(path.split("/")[:2]) + "/"
     at_mount = [each for each in endpoints if each.shown.startswith(segment)]
@@ -23,6 +26,10 @@ def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], 
         return f"{method} {found.shown}"
     usual = [each for each in meant if request.has_usual_query(each)]
     return request.find_alike(usual or continued or at_mount or endpoints)
+
+
+# What people call a provider by whose dialect has another name.
+_PROVIDERS = {"claude": "anthropic", "google": "gemini", "gpt": "openai", "chatgpt": "openai"}
 
 
 class LostRequest(Struct, frozen=True):

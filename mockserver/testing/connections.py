@@ -265,6 +265,9 @@ def _give_advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
     if early:
         yield f"if {_find_client_name(frames) or 'the client'} was created before the test set {variable}:"
         yield "  create it in the test, or set mockserver_env = session in pytest's ini file"
+    if spoken.base:
+        yield f"the provider's own client reads no variable for its URL: let the test pass it {base}"
+        return
     yield f"{'else ' if early else ''}its URL is set by the app: let the test set it to {base}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.cli.log_lines import RedactingFormatter, make_remark_logger, make_request_logger
+from mockserver.cli.log_lines import RedactingFormatter, log_unmatched, make_remark_logger, make_request_logger
 from mockserver.cli.serve import list_warnings, write_banner
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Cause, Plan
@@ -195,6 +195,14 @@ def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     log(row)
     (remark,) = json.loads(capsys.readouterr().out)["remarks"]
     assert remark.startswith("a.yaml:1: calls ")
+
+
+def test_unmatched_calls_are_logged_without_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    for seq, source, status in ((1, "unmatched", 404), (2, "generated", 200), (3, "invalid", 400)):
+        row = Row(seq, "POST", "/v1/chat/completions", "openai", "default", status=status)
+        row.plan = Plan(None, source)
+        log_unmatched(row)
+    assert capsys.readouterr().err == "call 1: no rule answered POST /v1/chat/completions (404)\n"
 
 
 def test_each_call_that_a_rule_fails_on_is_logged(capsys: pytest.CaptureFixture[str]) -> None:

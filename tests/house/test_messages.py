@@ -33,6 +33,7 @@ FLAG = re.compile(rf"--(?:{'|'.join(name.replace('_', '-') for name in Settings.
 SERVE_ONLY = {
     "server/access.py",
     "server/control/__init__.py",
+    "server/landmarks.py",
     "server/shared_state.py",
     "server/workers.py",
     "state/redis/client.py",

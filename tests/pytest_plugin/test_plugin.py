@@ -251,11 +251,28 @@ def test_all(mockserver):
     assert "0 azure {'tzafon': 'http://c.example'} ['f2iled'] |" in told
 
 
-def test_mistakes_of_the_ini_file(pytester: pytest.Pytester) -> None:
-    ini(pytester, mockserver_unplayed="warm")
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("mockserver_unplayed", "warm", "must be one of warn, fail, ignore, not 'warm'"),
+        ("mockserver_unmatched", "generat", "must be one of error, generate, not 'generat'"),
+        ("mockserver_record", "always", "must be one of none, once, new_episodes, all, not 'always'"),
+        ("mockserver_seed", "abc", "must be a whole number, not 'abc'"),
+        ("mockserver_rules", "nope.yaml", "names a file that does not exist: "),
+    ],
+)
+def test_mistakes_of_the_ini_file(pytester: pytest.Pytester, key: str, value: str, told: str) -> None:
+    ini(pytester, **{key: value})
     result = run_test_file(pytester, "def test_a(): pass")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    told = "mockserver_unplayed must be one of warn, fail, ignore, not 'warm'"
+    assert f"ERROR: tox.ini: {key} {told}" in result.stderr.str() + result.stdout.str()
+
+
+def test_a_footprint_that_cannot_be_is_told_before_it_is_asked_for(pytester: pytest.Pytester) -> None:
+    ini(pytester, mockserver_footprint_growth="abc")
+    result = run_test_file(pytester, "def test_a(): pass")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = 'ERROR: tox.ini: mockserver_footprint_growth: "abc" is not a percentage; '
     assert told in result.stderr.str() + result.stdout.str()
 
 

@@ -113,7 +113,7 @@ BAD = {
         '20: these pieces do not add up to the text: after 2 characters they have "d", the text has "c"'
     ),
     "{text: '{{ last_user }}', chunks: [a, b]}": (
-        "34: exact pieces need fixed text, without templates; use token, word, char or {size: 7}"
+        "34: exact pieces need fixed text, without templates; give a template as the whole text, with chunks: word"
     ),
     "{text: a, tool_calls: [{name: b, arguments: {}}], chunks: [a]}": (
         "58: exact pieces apply to one text, but there are several; give each its own chunks under parts"

@@ -190,6 +190,7 @@ RENDERED = {
     "{{ 1.5 }} {{ true }} {{ none }}": "1.5 true null",
     "{{ last_user.upper() }}": "HELLO",
     '{{ last_user|replace("h", "|j") }}': "|jello",
+    "{{ match.get('city', 'none') }}{{ match.items()|list }}{{ match.keys()|list }}": "none[][]",
 }
 
 
@@ -203,6 +204,7 @@ BROKEN = {
     "{{ match[1] }}": '"match[1]" is undefined: a group is read by its name; write match.city',
     "{{ match.0 }}": '"match.0" is undefined: a group is read by its name; write match.city',
     "{{ match.group(1) }}": '"match.group(...)" is undefined: a group is read by its name; write match.city',
+    "{{ match.get() }}": 'the method "get" always fails: an argument is missing',
     "{{ match['ciity'] }}": 'no regular expression in "when" has a group "ciity"; did you mean "city"?',
     "{{ call['modle'] }}": '"call" has no "modle"; did you mean "model"?',
     "{{ last_user is not defind }}": 'unknown test "defind"',
@@ -346,6 +348,9 @@ FAILS = {
     ),
     "{{ messages[3].text }}": (
         "`messages[3]` is undefined; if a request may lack it, write (messages[3] | default({})).text | default('...')"
+    ),
+    "{{ body['body.ab.c.d'] is defined }}{{ body.a }}": (
+        "`body.a` is undefined; if a request may lack it, write body.a | default('...')"
     ),
     "{% if body['a'].b.c %}{% endif %}": (
         "`body['a']` is undefined; if a request may lack it, ask before: {% if body['a'] is defined %}"

@@ -38,14 +38,14 @@ def test_every_place_is_there() -> None:
     ],
 )
 def test_a_guess_is_told_the_place(path: str, told: str) -> None:
-    assert told in str(write_landmark(path, "a b", ENDPOINTS))
+    assert told in str(write_landmark(path, "a b", endpoints=ENDPOINTS, has_inspector=True))
 
 
 @pytest.mark.parametrize(
     "path", ["/v1/chat", "/v2", "/gemini/v2", "/repos/a/metrics", "/v1/chat/metrics", "/mcp/health"]
 )
 def test_other_paths_are_no_guesses(path: str) -> None:
-    assert write_landmark(path, "default", ENDPOINTS) is None
+    assert write_landmark(path, "default", endpoints=ENDPOINTS, has_inspector=True) is None
 
 
 @pytest.mark.parametrize("dialect", discover_all())
@@ -74,3 +74,8 @@ def test_the_404_tells_it(method: str, path: str, told: str) -> None:
 def test_a_rule_answers_a_guessed_path() -> None:
     got = App(Site(local("rules: [{when: {path: /health}, then: {json: fine}}]").live)).ask("/health", method="GET")
     assert (got.status, got.json) == (200, "fine")
+
+
+def test_the_404_does_not_lead_to_an_inspector_that_is_off() -> None:
+    got = App(Site(local("settings: {inspector: false}").live)).ask("/ui", method="GET")
+    assert got.json["error"]["message"].endswith(". The inspector is off: start the server with --inspector.")

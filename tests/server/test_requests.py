@@ -293,6 +293,7 @@ def test_every_bare_path_of_the_default_dialect_is_found(dialect: str) -> None:
         ("POST", "/anthropic/v1/chat/completions", "POST /v1/chat/completions", "anthropic"),
         ("POST", "/anthropic/chat/completions?api-version=1", "POST /azure/chat/completions", "anthropic"),
         ("POST", "/gemini/v1/openai/chat/completions", "POST /v1/chat/completions", "gemini"),
+        ("POST", "/claude/v1/messages", "POST /anthropic/v1/messages", "openai"),
         ("POST", "/openai/v1/messages", "POST /anthropic/v1/messages", "openai"),
         ("POST", "/v1/v1beta/models/m:generateContent", "POST /gemini/v1beta/models/{model}:generateContent", "openai"),
         ("POST", "/gemini/v7/models/m:generateContent", "POST /gemini/v1beta/models/{model}:generateContent", "gemini"),

@@ -291,7 +291,7 @@ def test_other_hosts(server: MockServer, host: str | bytes | None) -> None:
 
 def test_how_to_go_on(server: MockServer) -> None:
     texts = []
-    for host in ("api.openai.com", "mine.openai.azure.com", "crazyrouter.com", "api.replicate.com"):
+    for host in ("api.openai.com", "mine.openai.azure.com", "crazyrouter.com", "api.mistral.ai", "api.replicate.com"):
         with pytest.raises(BlockedConnectionError) as raised:
             socket.getaddrinfo(host, None)
         texts.append(str(raised.value).split("\n  ")[1:])
@@ -307,6 +307,11 @@ def test_how_to_go_on(server: MockServer) -> None:
         [
             'its URL is set by the app: let the test set it to mockserver.base_url("crazyrouter")',
             'to let it connect: allow_hosts=["crazyrouter.com"]',
+        ],
+        [
+            "the provider's own client reads no variable for its URL: let the test pass it"
+            ' mockserver.base_url("mistral")',
+            'to let it connect: allow_hosts=["api.mistral.ai"]',
         ],
         [
             "if its client speaks OpenAI's API: set its URL to mockserver.base_url()",

@@ -67,6 +67,13 @@ def test_an_error_in_the_block_says_what_no_rule_answered() -> None:
     assert not hasattr(caught.value, "__notes__")
 
 
+def test_a_function_that_returns_an_unknown_key(server: MockServer) -> None:
+    server.on("go").reply(lambda call: {"txt": 3})
+    with pytest.raises(APIStatusError):
+        said(server.client().with_options(max_retries=0), "go")
+    assert 'unknown key "txt"; did you mean "text"?' in server.problems()[0].headline
+
+
 def test_what_a_test_fails_for(server: MockServer) -> None:
     server.on(last_user="once").reply("x").times(2)
     server.on(last_user="broken").reply(lambda call: 1 / 0)

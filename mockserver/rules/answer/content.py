@@ -539,7 +539,9 @@ def _compile_part_content(
 def _check_pieces(pieces: list[str], parts: Compiled[tuple[Part, ...]], context: CompileContext) -> None:
     """Check that an exact list of pieces has a single text that is the same for every call."""
     if not parts.known:
-        context.refuse("exact pieces need fixed text, without templates; use token, word, char or {size: 7}")
+        context.refuse(
+            "exact pieces need fixed text, without templates; give a template as the whole text, with chunks: word"
+        )
         return
     texts = [_get_text(part) for part in parts.known[0] if not isinstance(part, Item)]
     if len(texts) > 1 and isinstance(parts.known[0][0], Reasoning):

@@ -28,7 +28,7 @@ from mockserver.server.control.fleet import (
 )
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
 from mockserver.server.inspector import ASSETS, send_asset
-from mockserver.server.landmarks import find_control_place
+from mockserver.server.landmarks import INSPECTOR_IS_OFF, find_control_place
 from mockserver.server.live import Live, Worker
 from mockserver.server.namespaces import ALL, DEFAULT, MAX_NAMESPACE_NAME, is_namespace
 from mockserver.server.snapshot import ClientLeftError, find_path, parse_query, read_body
@@ -181,7 +181,7 @@ def _describe_unknown(path: str, *, has_inspector: bool) -> str:
 def _find_hint(path: str, *, has_inspector: bool) -> str:
     place = find_control_place(path.rpartition("/")[2]) if path.strip("/") else "/"
     if place == "/" and not has_inspector:
-        return "the inspector is off: start the server with --inspector"
+        return f"the {INSPECTOR_IS_OFF}"
     near = [place] if place else get_close_matches(path, _SHOWN_PATHS, n=1, cutoff=0.5)
     if near and path.strip("/") != "api":
         return f"did you mean {CONTROL}{near[0]}?"

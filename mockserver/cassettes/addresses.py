@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -65,10 +66,16 @@ def find_local_target(method: str, url: str, *, dialect: str, routes: DialectRou
     """Return what a URL of this dialect reaches here, or None if the dialect has no such operation."""
     segments = unquote(_remove_namespace(urlsplit(url).path)).split("/")[1:]
     tails = ["/".join(segments[at:]) for at in range(len(segments))]
-    for path in (f"{mount}/{tail}" for tail in tails for mount in routes.mounts[dialect]):
+    paths = (f"{mount}/{tail}" for tail in tails for mount in routes.mounts[dialect])
+    for path in sorted(paths, key=_count_repeats):  # what a mount and a tail have in common is said once
         if operation := routes.operation(method, path):
             return LocalTarget(path, operation)
     return None
+
+
+def _count_repeats(path: str) -> int:
+    """Return how often a segment follows its like, as in `/v1/v1`."""
+    return sum(one == other for one, other in pairwise(path.split("/")))
 
 
 def _remove_namespace(path: str) -> str:
@@ -130,6 +137,7 @@ ADDRESSES: Mapping[str, str] = {
     "/azure": "https://resource.services.ai.azure.com",
     "/fireworks/inference/v1": "https://api.fireworks.ai/inference/v1",
     "/fireworks/v1": "https://api.fireworks.ai/inference/v1",
+    "/fireworks/inference/v1/v1": "https://api.fireworks.ai/inference/v1",
     "/cerebras/v1": "https://api.cerebras.ai/v1",
     "/cerebras": "https://api.cerebras.ai",
     "/deepseek/beta": "https://api.deepseek.com/beta",

@@ -154,7 +154,7 @@ def check_options(config: pytest.Config) -> None:
     """Raise UsageError for options that cannot be."""
     options = {**{f"mockserver_{name}": option for name, option in OPTIONS.items()}, **INI_KEYS}
     for key, option in options.items():
-        if (value := config.getini(key)) and (mistake := _find_mistake(option, value, config)):
+        if (value := config.getini(key)) and (mistake := _find_mistake(option, value)):
             raise pytest.UsageError(f"{name_ini_file(key, config)}{key} {mistake}")
     if not may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
         raise pytest.UsageError(
@@ -164,13 +164,10 @@ def check_options(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
 
 
-def _find_mistake(option: PluginOption, value: Any, config: pytest.Config) -> str | None:
-    """Return what is wrong with a value in the ini file; of lists, only files are checked here."""
+def _find_mistake(option: PluginOption, value: Any) -> str | None:
+    """Return what is wrong with a value in the ini file. Tests may write the files that it names."""
     if option.choices is not None and value not in option.choices:
         return f"must be one of {', '.join(option.choices)}, not {value!r}"
-    if option.kind == "paths":
-        missing = next((file for file in _resolve_paths(config.rootpath, value) if not file.exists()), None)
-        return missing and f"names a file that does not exist: {missing}"
     if option.parse is int and not value.lstrip("-").isdecimal():
         return f"must be a whole number, not {value!r}"
     return None

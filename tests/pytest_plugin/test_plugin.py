@@ -258,7 +258,6 @@ def test_all(mockserver):
         ("mockserver_unmatched", "generat", "must be one of error, generate, not 'generat'"),
         ("mockserver_record", "always", "must be one of none, once, new_episodes, all, not 'always'"),
         ("mockserver_seed", "abc", "must be a whole number, not 'abc'"),
-        ("mockserver_rules", "nope.yaml", "names a file that does not exist: "),
     ],
 )
 def test_mistakes_of_the_ini_file(pytester: pytest.Pytester, key: str, value: str, told: str) -> None:

@@ -104,13 +104,13 @@ class Toolset(tuple[Tool, ...]):
 
     def work_out(self, make: Callable[[Sequence[Tool]], V]) -> V:
         """Return what a function makes of these tools, which it does once."""
-        made: dict[Any, V] = self._made
-        if make not in made:
-            made[make] = make(self)
-        return made[make]
+        results: dict[Any, V] = self._results
+        if make not in results:
+            results[make] = make(self)
+        return results[make]
 
     @lazy_property
-    def _made(self) -> dict[Any, Any]:
+    def _results(self) -> dict[Any, Any]:
         return {}
 
 

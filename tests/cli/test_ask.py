@@ -125,7 +125,7 @@ def test_every_operation_of_every_dialect_is_shown_as_text_however_it_is_asked_f
             shown = (operation, flags, ran)
             is_refused = "--stream" in flags and ran.err == "(invalid)\n"  # some providers know no stream of it
             assert ran.code == int(is_refused), shown
-            is_sound = operation == "speech" and bool(flags)
+            is_sound = operation == "speech" and bool(flags) and dialect != "mistral"  # whose sounds are in JSON
             assert all(map(str.isprintable, ran.out.splitlines())) is not is_sound, shown
 
 

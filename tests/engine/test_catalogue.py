@@ -178,4 +178,8 @@ def test_of_others_nothing_is_known(name: str) -> None:
 
 def test_what_the_dialects_list_is_known_but_for_what_nobody_publishes() -> None:
     listed = {name for dialect in discover().values() for name in dialect.models}
-    assert {name for name in listed if find_published(name) is None} == {"deepbrain-router", "mistral-ocr-latest"}
+    assert {name for name in listed if find_published(name) is None} == {
+        "cohere-transcribe-03-2026",
+        "deepbrain-router",
+        "mistral-ocr-latest",
+    }

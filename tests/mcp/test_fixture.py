@@ -169,3 +169,4 @@ def test_a_coroutine_function_is_refused(server: MockServer) -> None:
     assert "error" in call(server, "a")
     assert server.local.rules.failures
     server.local.rules.failures.clear()
+    server.reset()  # the failed call is meant

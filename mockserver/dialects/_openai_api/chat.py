@@ -293,7 +293,7 @@ def _read_options(chat: Body) -> Options:
     stop = chat.get("stop")
     answer = chat.get("response_format") or {"type": "text"}
     form = answer.get("json_schema") or {}
-    sound = (chat.get("audio") or {}) if "audio" in (chat.get("modalities") or ()) else None
+    sound = _read_sound(chat)
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
         bare_functions=bare,
@@ -313,6 +313,15 @@ def _read_options(chat: Body) -> Options:
         voice=None if sound is None else _name_voice(sound),
         sound_format="wav" if sound is None else sound.get("format") or "wav",
     )
+
+
+def _read_sound(chat: Body) -> Body | None:
+    """Return how an answer is to sound; None if it is written. Dialects without sound let anything stand there."""
+    modalities = chat.get("modalities")
+    if not isinstance(modalities, list) or "audio" not in modalities:
+        return None
+    stated = chat.get("audio")
+    return stated if isinstance(stated, dict) else {}
 
 
 def _name_voice(sound: Body) -> str:

@@ -139,8 +139,8 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
         kind = "text/html; charset=utf-8"
         body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, seen=" and ".join(links)).encode()
     else:
-        bases = {name: make_base_url(address, name) for name in list_client_configs()}
-        usual = make_bare_url(address, settings.dialect)
+        bases = {name: address + each.mounts[0] for name, each in list_client_configs().items()}
+        usual = address + drop_dialect_segment(list_client_configs()[settings.dialect].mounts[0])
         found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
         found |= {name: root + path for name, path in seen.items()}
         if tools:

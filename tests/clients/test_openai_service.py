@@ -157,7 +157,6 @@ DEPLOYMENTS = "/azure-openai/openai/deployments/{deployment}/chat/completions"
         (ask_anthropic, "/gemini", "/anthropic/v1/messages"),
         (ask_gemini, "/openai/v1", "/gemini/v1beta/models/{model}:generateContent"),
         (ask_gemini, "/gemini/v1beta", "/gemini/v1beta/models/{model}:generateContent"),
-        (ask_fireworks, "/fireworks/inference/v1", "/fireworks/inference/v1/chat/completions"),
         (ask_tzafon, "/tzafon/v1", "/tzafon/v1/responses"),
     ],
 )

@@ -78,6 +78,7 @@ LIVE = {
         r"\.parallel_tool_calls$", "is only allowed when 'tools' are specified."
     ),
     "nothing asks for JSON in words": Excluded(r"\.<ResponseFormatJSONObject>$", "must contain the word 'json'"),
+    "a chat that speaks needs a voice": Excluded(r"\.modalities\[\]=audio$", "Missing required parameter: 'audio'."),
     "there are no tools that a response could choose": Excluded(
         r"\.tool_choice\b", "must be specified with 'tools' parameter."
     ),

@@ -117,6 +117,7 @@ def test_a_test_stubs_a_path() -> None:
         assert httpx.get(f"{server.url}/weather?city=Oslo").json() == {"at": "/weather"}
         assert httpx.get(f"{server.url}/down").status_code == 503
         assert "answers with text, which cannot answer the operation" in httpx.get(f"{server.url}/text").text
+        server.reset()  # the failed call is meant
 
 
 @pytest.fixture

@@ -68,4 +68,5 @@ CHECKS: Mapping[str, Callable[[bytes], object]] = {
     "create_file": _empty_or_file,
     "file": _with_keys("name", "state"),
     **dict.fromkeys(("cached_contents", "files", "delete_cached_content", "delete_file"), json.loads),
+    **dict.fromkeys(("interaction", "cancel_interaction", "delete_interaction"), json.loads),
 }

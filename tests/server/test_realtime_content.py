@@ -108,10 +108,11 @@ def test_a_text_is_said_in_the_voice_of_a_rule(client: Talk) -> None:
 
 
 @pytest.mark.parametrize("what", ["song", "voice"])
-def test_a_sound_that_cannot_be_played_is_a_failed_response(what: str, client: Talk) -> None:
+def test_a_sound_that_cannot_be_played_is_a_failed_response(what: str, server: MockServer, client: Talk) -> None:
     error = client.ask(what)["status_details"]["error"]
     assert {"song": "WAV files", "voice": "needs a text or a file"}[what] in error["message"]
     assert "rules.yaml:" in error["message"]
+    server.reset()  # the failed call is meant
 
 
 def offer(server: MockServer, **more: Any) -> dict[str, Any]:

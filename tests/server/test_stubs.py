@@ -254,7 +254,7 @@ def test_the_root_says_where_to_point_a_client(rules: str) -> None:
     assert page.headers["content-security-policy"] == "sandbox"
     told = server.ask("/", method="GET", headers={"host": "127.0.0.1:8000"}).json
     assert told["base_url"] == "http://127.0.0.1:8000/v1"
-    assert all(f"<code>{base}</code>" in text for base in told["base_urls"].values())  # as on the page
+    assert told["base_urls"]["fireworks"] == "http://127.0.0.1:8000/fireworks/inference/v1"
     told = server.ask("/ns/a", method="GET", headers={"host": "127.0.0.1:8000"}).json
     assert told["base_url"] == "http://127.0.0.1:8000/ns/a/v1"
     assert told["calls"] == "http://127.0.0.1:8000/__mockserver__/api/calls?namespace=a"

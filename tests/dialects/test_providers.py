@@ -127,7 +127,9 @@ def test_dated_paths_of_azure_openai_need_a_date(query: Mapping[str, str]) -> No
         if "/v1" not in one.path:
             with pytest.raises(Failure) as caught:
                 one.parse(asked, False)
-            assert caught.value == Failure("route_not_found", details={"hint": "Did you mean POST /x?api-version=2024-10-21?"})
+            assert caught.value == Failure(
+                "route_not_found", details={"hint": "Did you mean POST /x?api-version=2024-10-21?"}
+            )
 
 
 def test_a_deployment_of_azure_openai_means_the_same_under_every_path() -> None:

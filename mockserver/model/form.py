@@ -131,7 +131,7 @@ def finish_answer(answer: str, request: Request, rng: Random) -> str:
         number = (
             (None if is_prose else _NUMBER.search(answer))
             or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
-            or _NUMBER.search(request.text)  # one that was told is better than one that prose makes up
+            or _NUMBER.search(request.text)  # a number of the prompt is better than a made-up one
             or _NUMBER.search(answer)
         )
         answer = number[0] if number else str(rng.randrange(2, 100))

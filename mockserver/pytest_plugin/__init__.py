@@ -42,7 +42,9 @@ from mockserver.pytest_plugin.plugin_options import (
     find_unknown_keys,
     has_workers,
     is_marked,
+    list_stated_keys,
     may_record,
+    name_ini_file,
     read_options,
     uses_server,
 )
@@ -221,8 +223,7 @@ def _use_run(
 ) -> Iterator[Run]:
     """Lend the run, which is made with its first use; mistakes in configuration are raised as another error.
 
-    Those that are in no file are in the marks of a test `item`. Before all, the error tells of a package that has
-    overwritten ours.
+    Before all, the error tells of a package that has overwritten ours.
     """
     if (overwritten := find_overwriting()) is not None:
         raise error_type(f"mockserver: {overwritten}")
@@ -236,9 +237,16 @@ def _use_run(
     try:
         yield config.stash[RUN]
     except MockserverError as error:
-        marked = f"{item.location[0]}:{(item.location[1] or 0) + 1}: " if item is not None else ""
-        texts = [("" if mistake.place else marked) + mistake.render() for mistake in error.mistakes]
+        where = _find_place_of_options(config, item)
+        texts = [("" if mistake.place else where) + mistake.render() for mistake in error.mistakes]
         raise error_type("\n".join(texts)) from None
+
+
+def _find_place_of_options(config: pytest.Config, item: pytest.Item | None) -> str:
+    """Return how a message begins on a mistake that tells no place: with the test that is marked, or the ini file."""
+    if item is not None and is_marked(item):
+        return f"{item.location[0]}:{(item.location[1] or 0) + 1}: "
+    return next((name_ini_file(key, config) for key in list_stated_keys(config)), "")
 
 
 def _misses_key(report: pytest.CollectReport) -> bool:

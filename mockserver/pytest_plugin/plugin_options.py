@@ -192,6 +192,13 @@ def list_overridden_keys(config: pytest.Config) -> Sequence[str]:
     return [each.partition("=")[0].strip() for each in config.known_args_namespace.override_ini or ()]
 
 
+def list_stated_keys(config: pytest.Config) -> Sequence[str]:
+    """Return the keys of the ini file for options of the server that have a value, but those of the command line."""
+    given = vars(config.known_args_namespace)
+    keys = (f"mockserver_{name}" for name in OPTIONS)
+    return [key for key in keys if given[key] is None and config.getini(key)]
+
+
 def _is_known(key: str, config: pytest.Config) -> bool:
     try:
         config.getini(key)

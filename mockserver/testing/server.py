@@ -55,6 +55,16 @@ class MockServer(Assertions):
         self._client: OpenAI | None = None
         self._stack = ExitStack()
 
+    if not TYPE_CHECKING:  # else type checkers would let every name be set
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in ServerOptions.__annotations__:
+                raise AttributeError(
+                    f'"{name}" is an option, which cannot be set on a server that is made: write'
+                    f" @pytest.mark.mockserver({name}=...) or MockServer({name}=...)"
+                )
+            super().__setattr__(name, value)
+
     @property
     def clock(self) -> Clock:
         """The time of the server: real time plus what was skipped."""

@@ -149,6 +149,10 @@ def test_goes_out(mockserver):
     wrong = run_test_file(pytester, marked.replace("*.openai.com", "https://api.openai.com/v1"), files=FILES)
     wrong.assert_outcomes(errors=1)
     wrong.stdout.fnmatch_lines(["test_it.py:*: allow_hosts takes hosts, such as *"])
+    ini(pytester, mockserver_allow_hosts="https://api.openai.com/v1")
+    wrong = run_test_file(pytester, plain, files=FILES)
+    wrong.assert_outcomes(errors=1)
+    wrong.stdout.fnmatch_lines(["tox.ini: allow_hosts takes hosts, such as *"])
 
 
 def test_a_test_case_of_unittest(pytester: pytest.Pytester) -> None:

@@ -220,6 +220,12 @@ def test_mistakes_are_told_at_once(server: MockServer, tmp_path: Path) -> None:
         MockServer(sed=3)
 
 
+def test_options_of_a_server_that_is_made(server: MockServer) -> None:
+    with pytest.raises(AttributeError, match=r'"unmatched" is an option.* @pytest.mark.mockserver\(unmatched=...\)'):
+        server.unmatched = "error"  # type: ignore[attr-defined]
+    server.notes = ["of a test"]  # type: ignore[attr-defined]
+
+
 def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
     server.on().reply("Hello")
     server.local.rules.override(

@@ -107,9 +107,9 @@ def mapping(kind: Type, *, keys: Type = str) -> Schema:
     return {"type": "dict", "keys_schema": schema_of(keys), "values_schema": schema_of(kind)}
 
 
-def list_of(kind: Type, least: int | None = None, most: int | None = None) -> Schema:
-    """Return the type of a list; only its first wrong element is reported."""
-    return _limit_type("list", items_schema=schema_of(kind), min_length=least, max_length=most, fail_fast=True)
+def list_of(kind: Type, least: int | None = None, most: int | None = None, *, fail_fast: bool = True) -> Schema:
+    """Return the type of a list; `fail_fast`: only its first wrong element is reported."""
+    return _limit_type("list", items_schema=schema_of(kind), min_length=least, max_length=most, fail_fast=fail_fast)
 
 
 def label_member(name: str, kind: Type) -> Schema:

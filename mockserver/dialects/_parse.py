@@ -43,8 +43,9 @@ class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
     `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters, schema or image;
-    `expected` has names of types ("a string") or the allowed values, `bound` the exceeded limit. `message` is for
-    mistakes that these cannot express.
+    `got` is the value at the path, or, if the field is missing, the object around it. `expected` has names of types
+    ("a string") or the allowed values, `bound` the exceeded limit. `message` is for mistakes that these cannot express.
+    `loc` is the path with the tags of unions (`messages`, 0, `user`, `content`), where a request model has found it.
     """
 
     kind: str
@@ -53,6 +54,7 @@ class Complaint(Struct, frozen=True):
     expected: tuple[str, ...] = ()
     bound: float | int | str | None = None
     message: str | None = None
+    loc: Path = ()
 
     @property
     def where(self) -> str:
@@ -192,6 +194,15 @@ def list_complaints(model: BodyModel, body: Json) -> Iterator[Complaint]:
         yield _choose_complaint(error.errors(include_url=False), body, 0)
 
 
+def list_unknown_fields(model: BodyModel, body: Json) -> Iterator[Complaint]:
+    """Yield a complaint about each field that a model forbids, at any depth; other mistakes are left out."""
+    try:
+        model.validate(body)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        yield from (_make_complaint(each, body) for each in found if each["type"] == "extra_forbidden")
+
+
 def refuse_first(complaints: Iterable[Complaint], refuse: Refuse) -> None:
     """Raise the Failure that `refuse` makes of the first complaint, if there is one."""
     for complaint in complaints:
@@ -211,7 +222,8 @@ def _choose_complaint(errors: Sequence[ErrorDetails], body: Json, start: int) ->
         meant = max(inside, key=lambda error: _rank_member(error, labelled))["loc"][labelled]
         return _choose_complaint([error for error in inside if error["loc"][labelled] == meant], body, labelled + 1)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
-    return Complaint("type", _find_path(union, first, body), got=first["input"], expected=expected)
+    loc = _strip_labels(union)
+    return Complaint("type", _find_path(union, first, body), got=first["input"], expected=expected, loc=loc)
 
 
 def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Call:
@@ -417,35 +429,39 @@ def _find_value(value: Json, path: Path) -> Json:
 def _make_complaint(error: ErrorDetails, body: Json) -> Complaint:
     kind = error["type"]
     path = _find_path(error["loc"], error, body)
+    loc = _strip_labels(error["loc"])
     got = error["input"]
     limits = error.get("ctx", {})
     if kind in _TYPES:
-        return Complaint("type", path, got=got, expected=(_TYPES[kind],))
+        return Complaint("type", path, got=got, expected=(_TYPES[kind],), loc=loc)
     if kind.startswith("union_tag"):
-        return _complain_of_tag(path, got, limits)
+        return _complain_of_tag(path, got, limits, loc=loc)
     if kind == "literal_error":
-        return _complain_of_value(path, got, _find_quoted(limits["expected"]))
+        return _complain_of_value(path, got, _find_quoted(limits["expected"]), loc=loc)
     if kind in _BOUNDS:
         word, key = _BOUNDS[kind]
-        return Complaint(word, path, got=got, bound=limits[key])
-    if kind == "missing":
-        return Complaint("missing", path)
-    if kind == "extra_forbidden":
-        return Complaint("unknown", path)
-    return Complaint("value", path, got=got, message=f"Invalid value: {error['msg']}")
+        return Complaint(word, path, got=got, bound=limits[key], loc=loc)
+    if kind in _KEYS:
+        return Complaint(_KEYS[kind], path, got=got, loc=loc)
+    return Complaint("value", path, got=got, message=f"Invalid value: {error['msg']}", loc=loc)
 
 
-def _complain_of_tag(path: Path, got: Json, limits: Mapping[str, Json]) -> Complaint:
+def _strip_labels(loc: Sequence[str | int]) -> Path:
+    return tuple(step for step in loc if not is_label(step))
+
+
+def _complain_of_tag(path: Path, got: Json, limits: Mapping[str, Json], *, loc: Path) -> Complaint:
     key = limits["discriminator"].strip("'")
+    inner = (*loc, key)
     if not isinstance(got, dict) or key not in got:
-        return Complaint("missing", (*path, key))
-    return _complain_of_value((*path, key), got[key], _find_quoted(limits.get("expected_tags", "")))
+        return Complaint("missing", (*path, key), got=got, loc=inner)
+    return _complain_of_value((*path, key), got[key], _find_quoted(limits.get("expected_tags", "")), loc=inner)
 
 
-def _complain_of_value(path: Path, got: Json, allowed: tuple[str, ...]) -> Complaint:
+def _complain_of_value(path: Path, got: Json, allowed: tuple[str, ...], *, loc: Path) -> Complaint:
     if isinstance(got, str):
-        return Complaint("value", path, got=got, expected=allowed)
-    return Complaint("type", path, got=got, expected=("a string",))
+        return Complaint("value", path, got=got, expected=allowed, loc=loc)
+    return Complaint("type", path, got=got, expected=("a string",), loc=loc)
 
 
 def _find_quoted(text: str) -> tuple[str, ...]:
@@ -467,7 +483,7 @@ def join_words(words: Sequence[str], last: str) -> str:
 
 def find_unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iterator[Complaint]:
     """Yield a complaint about each field that is not among the known ones."""
-    return (Complaint("unknown", (key,)) for key in find_unknown_keys(body, known))
+    return (Complaint("unknown", (key,), got=body[key]) for key in find_unknown_keys(body, known))
 
 
 def find_unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
@@ -475,6 +491,7 @@ def find_unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[
     return tuple(key for key in body if key not in known)
 
 
+_KEYS: Mapping[str, str] = {"missing": "missing", "extra_forbidden": "unknown"}
 _TYPES: Mapping[str, str] = {
     "string_type": "a string",
     "int_type": "an integer",

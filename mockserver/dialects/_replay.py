@@ -49,6 +49,12 @@ def make_history_check(read: Callable[[Call], Any], *rules: ReplayRule) -> Histo
     return find
 
 
+def refuse_history(history: History, call: Call) -> None:
+    """Raise the failure of a history's first problem, as the live service does, whatever the setting `replay` says."""
+    for problem in history(call, Validation.LIVE):
+        raise problem.failure
+
+
 UNLESS_LIVE = (Validation.OFF, Validation.PUBLISHED)
 IF_OFF = (Validation.OFF,)
 # For bounds that `live` checks, and that the servers which `off` is for, as they are merely compatible, do not have.

@@ -1,6 +1,6 @@
 """Errors of Mistral: refusals of the service, of its schema and of the gateway, and the headers of replies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mockserver.core.call import Call
@@ -70,9 +70,23 @@ def refuse(complaint: Complaint) -> Failure:
     """Return the failure of a mistake: of the schema, with its place, or of the service in a sentence."""
     if complaint.message is not None:
         return Failure("bad_parameter", complaint.message)
-    why = _word_complaint(complaint)
-    detail = {"type": why.kind, "loc": ["body", *complaint.path], "msg": why.message, "input": complaint.got}
-    return Failure("unprocessable", f"{complaint.where}: {why.message}", details={"detail": [detail]})
+    return _refuse_listed((complaint,))
+
+
+def refuse_unknown_fields(complaints: Iterable[Complaint]) -> None:
+    """Raise the failure that lists all unknown fields, if there are some."""
+    if found := tuple(complaints):
+        raise _refuse_listed(found)
+
+
+def _refuse_listed(complaints: Sequence[Complaint]) -> Failure:
+    told: list[Json] = []
+    for each in complaints:
+        why = _word_complaint(each)
+        loc: list[Json] = ["body", *(each.loc or each.path)]
+        told.append({"type": why.kind, "loc": loc, "msg": why.message, "input": each.got})
+    first = complaints[0]
+    return Failure("unprocessable", f"{first.where}: {_word_complaint(first).message}", details={"detail": told})
 
 
 class _PydanticError(NamedTuple):

@@ -16,6 +16,7 @@ from mockserver.dialects._fields import (
     BodyModel,
     Object,
     Schema,
+    closed_shape,
     integer,
     label_member,
     list_of,
@@ -31,8 +32,10 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat import make_chat_call, read_max_tokens, read_stop_sequences
 from mockserver.dialects._openai_api.lenient import read_messages, read_tools
-from mockserver.dialects._parse import Body, find_unknown_fields, read_body, read_request, refuse_first
-from mockserver.dialects.mistral.errors import refuse
+from mockserver.dialects._parse import Body, find_unknown_fields, list_unknown_fields, read_body, read_request
+from mockserver.dialects._replay import refuse_history
+from mockserver.dialects.mistral.errors import refuse, refuse_unknown_fields
+from mockserver.dialects.mistral.replay import HISTORY
 
 NAME = "mistral"
 CHAT_IDS = IdShape("", 32, "hex")
@@ -116,6 +119,27 @@ def _make_chat_model(schema: Schema) -> BodyModel:
     return BodyModel(schema, conversation={"messages": read_messages}, lenient={"tools": read_tools})
 
 
+_ANY = optional(Any)
+_LIVE_CALL = closed_shape(id=_ANY, type=_ANY, index=_ANY, function=closed_shape(name=_ANY, arguments=_ANY))
+# The fields of messages: the service refuses others, though a client may have got them in an answer.
+LIVE_MESSAGES = BodyModel(
+    shape(
+        messages=list_of(
+            tag_union(
+                "role",
+                closed_shape(role=literal("system", "user"), content=_ANY),
+                closed_shape(
+                    role=literal("assistant"),
+                    content=_ANY,
+                    tool_calls=optional(list_of(_LIVE_CALL, fail_fast=False)),
+                    prefix=_ANY,
+                ),
+                closed_shape(role=literal("tool"), content=_ANY, tool_call_id=_ANY, name=_ANY),
+            ),
+            fail_fast=False,
+        )
+    )
+)
 CHAT = _make_chat_model(shape(model=str, **_ChatBody))
 AGENT = _make_chat_model(shape(agent_id=str, **_ChatBody))
 FIM = BodyModel(shape(model=str, prompt=str, suffix=optional(str), **_SAMPLING))
@@ -134,15 +158,19 @@ def parse_agent_chat(http: HttpRequest, validation: Validation) -> Call:
 def _parse(http: HttpRequest, validation: Validation, model: BodyModel) -> Call:
     body, chat = read_request(model, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, model.fields), refuse)
-    return _make_call(http, body, chat)
+        others = find_unknown_fields(body, model.fields)
+        refuse_unknown_fields([*list_unknown_fields(LIVE_MESSAGES, body), *others])
+    call = _make_call(http, body, chat)
+    if validation is Validation.LIVE:
+        refuse_history(HISTORY, call)
+    return call
 
 
 def make_chat(http: HttpRequest, asked: Body, validation: Validation) -> Call:
     """Return the Call of a chat whose body was made here, and not sent. Raises Failure."""
     body, chat = read_body(CHAT, asked, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, CHAT.fields), refuse)
+        refuse_unknown_fields(find_unknown_fields(body, CHAT.fields))
     return _make_call(http, body, chat)
 
 
@@ -209,7 +237,7 @@ def parse_fim(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a code completion, which continues a prompt up to its suffix."""
     body, parsed = read_request(FIM, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, FIM.fields), refuse)
+        refuse_unknown_fields(find_unknown_fields(body, FIM.fields))
     prompt = parsed["prompt"]
     return Call(
         dialect=NAME,

@@ -131,13 +131,35 @@ def test_what_the_schema_refuses(added: Json, kind: str, place: Json, message: s
 def test_unknown_fields_are_refused_live() -> None:
     body = {"model": "m", "messages": HELLO, "max_completion_tokens": 5}
     assert local().ask(URL, body).status == 200
-    found = local(validation="live").ask(URL, body).json["detail"][0]
-    assert (found["type"], found["loc"]) == ("extra_forbidden", ["body", "max_completion_tokens"])
+    assert list_unknown(body) == [(["max_completion_tokens"], 5)]
 
 
 CALL = {"id": "abcdefghi", "function": {"name": "f", "arguments": {}}}
 ASKED = {"role": "assistant", "content": "", "tool_calls": [CALL]}
 TOLD = {"role": "tool", "tool_call_id": "abcdefghi", "name": "f", "content": "1"}
+
+
+def list_unknown(body: Json) -> list[tuple[Json, Json]]:
+    """The places below `body` of the fields that the live service refuses, and their values."""
+    refused = local(validation="live").ask(URL, body)
+    assert (refused.status, {each["type"] for each in refused.json["detail"]}) == (422, {"extra_forbidden"})
+    return [(each["loc"][1:], each["input"]) for each in refused.json["detail"]]
+
+
+def test_all_unknown_fields_of_messages_are_listed_live() -> None:
+    asked = {**ASKED, "reasoning_content": "Hm.", "tool_calls": [{**CALL, "type": "function", "name": None}]}
+    known = [*HELLO, {"role": "assistant", "content": None, "tool_calls": [{**CALL, "index": 0}]}, TOLD]
+    assert local(validation="live").ask(URL, {"model": "m", "messages": known}).status == 200
+    body = {"model": "m", "messages": [{**HELLO[0], "timestamp": 1}, asked, TOLD], "store": False}
+    assert list_unknown(body) == [
+        (["messages", 0, "user", "timestamp"], 1),
+        (["messages", 1, "assistant", "tool_calls", 0, "name"], None),
+        (["messages", 1, "assistant", "reasoning_content"], "Hm."),
+        (["store"], False),
+    ]
+    assert local().ask(URL, body).status == 200
+
+
 LOST: dict[str, tuple[list[Json], str, str]] = {
     "id": (
         [*HELLO, {**ASKED, "tool_calls": [{**CALL, "id": "call_1"}]}, {**TOLD, "tool_call_id": "call_1"}],
@@ -157,8 +179,9 @@ LOST: dict[str, tuple[list[Json], str, str]] = {
 @pytest.mark.parametrize(("messages", "message", "code"), LOST.values(), ids=LOST.keys())
 def test_changed_histories(messages: list[Json], message: str, code: str) -> None:
     body = {"model": "m", "messages": messages}
-    answered = local(replay="error").ask(URL, body)
-    assert (answered.status, answered.json["message"], answered.json["code"]) == (400, message, code)
+    for mode in ({"replay": "error"}, {"validation": "live"}):
+        answered = local(**mode).ask(URL, body)
+        assert (answered.status, answered.json["message"], answered.json["code"]) == (400, message, code)
     warned = local().ask(URL, body)
     assert warned.status == 200
     assert message in warned.remarks[0]
@@ -170,4 +193,4 @@ def test_whole_histories_pass() -> None:
         [*HELLO, ASKED, TOLD, {"role": "assistant", "content": "1"}, *HELLO],
         [*HELLO, {"role": "assistant", "content": "def ", "prefix": True}],
     ):
-        assert local(replay="error").ask(URL, {"model": "m", "messages": messages}).status == 200
+        assert local(replay="error", validation="live").ask(URL, {"model": "m", "messages": messages}).status == 200

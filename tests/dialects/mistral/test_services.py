@@ -129,7 +129,7 @@ def test_pages_that_no_document_has(pages: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "place"), [({"type": "tape"}, ["type"]), ({"type": "file"}, ["file_id"]), ("report.pdf", [])]
+    ("document", "place"), [({"type": "tape"}, ["type"]), ({"type": "file"}, ["file", "file_id"]), ("report.pdf", [])]
 )
 def test_documents_that_the_schema_refuses(document: Json, place: list[str]) -> None:
     answered = scan(document)

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._fields import (
     BodyModel,
+    closed_shape,
     integer,
     label_member,
     list_of,
@@ -23,6 +25,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._parse import (
     Complaint,
+    list_unknown_fields,
     read_body,
     read_object,
 )
@@ -125,7 +128,10 @@ COMPLAINTS: dict[str, tuple[dict[str, Any], Complaint]] = {
         Complaint("value", ("parts", 0, "type"), "x", ("text", "function")),
     ),
     "tag of another type": ({"parts": [{"type": []}]}, Complaint("type", ("parts", 0, "type"), [], ("a string",))),
-    "tag is no key": ({"parts": [{"type": "text"}]}, Complaint("missing", ("parts", 0, "text"))),
+    "tag is no key": (
+        {"parts": [{"type": "text"}]},
+        Complaint("missing", ("parts", 0, "text"), {"type": "text"}),
+    ),
     "tag and key alike": (
         {"parts": [{"type": "function", "function": {"a": "x"}}]},
         Complaint("type", ("parts", 0, "function", "a"), "x", ("an integer",)),
@@ -151,7 +157,24 @@ def test_complaints(fields: dict[str, Any], complaint: Complaint) -> None:
     body = {key: value for key, value in {"name": "x", **fields}.items() if value is not ...}
     with pytest.raises(Failure) as caught:
         read_body(MODEL, body, refuse=refuse)
-    assert caught.value.details["complaint"] == complaint
+    assert replace(caught.value.details["complaint"], loc=()) == complaint
+
+
+def test_a_complaint_knows_the_tags_of_unions() -> None:
+    with pytest.raises(Failure) as caught:
+        read_body(MODEL, {"name": "x", "either": [{"type": "text", "text": 1}]}, refuse=refuse)
+    complaint = caught.value.details["complaint"]
+    assert (complaint.path, complaint.loc) == (("either", 0, "text"), ("either", 0, "text", "text"))
+
+
+def test_all_unknown_fields_can_be_listed() -> None:
+    inner = list_of(closed_shape(a=not_null(int)), fail_fast=False)
+    found = [*list_unknown_fields(BodyModel(closed_shape(inner=inner)), {"inner": [{"b": 1}, {"a": "x"}, {"c": 2}]})]
+    assert [(each.kind, each.path, each.got) for each in found] == [
+        ("unknown", ("inner", 0, "b"), 1),
+        ("unknown", ("inner", 2, "c"), 2),
+    ]
+    assert [*list_unknown_fields(MODEL, {"name": "x"})] == []
 
 
 def test_a_complaint_of_an_unforeseen_kind_keeps_pydantics_words() -> None:

@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, Raw, Struct, to_builtins
 from msgspec.json import decode, encode
@@ -661,8 +661,19 @@ def mentions_json(messages: Json) -> bool:
     return "json" in compact(messages).lower()
 
 
-def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
-    """Yield tool calls without a tool message right after them, and tool messages without a call."""
+class ResultWords(NamedTuple):
+    """What a provider says of a tool message without a call, and of calls (`{ids}`) without tool messages."""
+
+    stray: str
+    unanswered: str
+
+
+def find_unanswered_calls(messages: Iterable[Body], words: ResultWords | None = None) -> Iterator[Complaint]:
+    """Yield tool calls without a tool message right after them, and tool messages without a call.
+
+    Without `words`, they are OpenAI's.
+    """
+    words = words or _RESULT_WORDS
     asked: Collection[str] = ()
     waiting: dict[str, int] = {}  # how many results these ids still need
     at = 0
@@ -671,7 +682,7 @@ def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
         if role == "tool":
             name = message["tool_call_id"]
             if name not in asked:
-                yield complain(_STRAY_TOOL_MESSAGE, "messages", index)
+                yield complain(words.stray, "messages", index)
             elif waiting.get(name) == 1:
                 del waiting[name]
             elif name in waiting:
@@ -686,7 +697,7 @@ def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
                     waiting[call["id"]] = waiting.get(call["id"], 0) + 1
                 asked = frozenset(waiting)
     if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
-        yield complain(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
+        yield complain(words.unanswered.format(ids=clip(", ".join(unanswered))), "messages", at)
 
 
 def _are_answered(messages: Iterable[Message]) -> bool:
@@ -724,10 +735,10 @@ _NO_PICTURE = (
 )
 _UNSTREAMED = "'audio.format' does not support '{}' when stream=true. Supported values are: 'pcm16'."
 _WITHOUT_JSON = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-_STRAY_TOOL_MESSAGE = (
-    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-)
-_UNANSWERED = (
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-    "The following tool_call_ids did not have response messages:"
+_RESULT_WORDS = ResultWords(
+    stray="Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+    unanswered=(
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        "The following tool_call_ids did not have response messages: {ids}"
+    ),
 )

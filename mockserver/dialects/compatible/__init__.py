@@ -139,14 +139,15 @@ def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) ->
 def make_dialect(host: Host) -> Dialect:
     """Return the dialect as a host speaks it."""
     config = CLIENT_CONFIGS.get(host.name)
+    history = make_history(host)
     chat = Operation(
         "chat",
         "POST",
         "/chat/completions",
-        parse=make_parse_chat(host),
+        parse=make_parse_chat(host, history),
         render=_ChatRenderers(host.layout).render,
         error=host.errors.end_stream,
-        history=make_history(host) or accept_any_history,
+        history=history or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
     )
     render_text = partial(_render_completion, _TEXTS.get(host.kin, _TEXT))

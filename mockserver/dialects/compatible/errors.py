@@ -39,14 +39,16 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     """How a host words and renders errors.
 
     `render(error, failure, request_id)` returns the body of a reply. `word(complaint)` returns the message about a
-    field; None means OpenAI's. `end_stream(failed, last)` returns a failed reply as a frame after one with these bytes.
-    `reword(http, failure)` returns the failure to read a body in the host's words.
+    field; None means OpenAI's. `names_field`: its place is the `param` of the error. `end_stream(failed, last)` returns
+    a failed reply as a frame after one with these bytes. `reword(http, failure)` returns the failure to read a body in
+    the host's words.
     """
 
     rows: Rows
     messages: Messages
     render: Render
     word: Callable[[Complaint], str] | None = None
+    names_field: bool = True
     end_stream: Callable[[Reply, bytes], Frame] = render_error_frame
     reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
 
@@ -56,8 +58,12 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
         return make_plain_errors(self.rows, self.messages, read_credential=read_bearer)
 
     def refuse(self, complaint: Complaint) -> Failure:
-        """Return the failure for a bad parameter."""
+        """Return the failure for a bad parameter, or for a JSON Schema that the host does not take."""
         failure = refuse_without_code(complaint)
+        if complaint.kind == "schema":
+            return failure.replace(reason="unprocessable")
+        if not self.names_field:
+            failure = failure.replace(param=None)
         return failure if self.word is None else failure.replace(message=self.word(complaint))
 
     def replace_statuses(self, statuses: Mapping[str, int]) -> "ErrorStyle":
@@ -107,7 +113,8 @@ def _word_as_serde(complaint: Complaint) -> str:
             why = f"{at}invalid type: {_name_type(complaint.got)}, expected {' or '.join(complaint.expected)}"
         case "value" if complaint.message is None:
             allowed = ", ".join(f"`{value}`" for value in complaint.expected)
-            why = f"{at}unknown variant `{clip(str(complaint.got))}`, expected one of {allowed}"
+            some = "one of " if len(complaint.expected) > 1 else ""
+            why = f"{at}unknown variant `{clip(str(complaint.got))}`, expected {some}{allowed}"
         case _:
             return refuse_without_code(complaint).message or ""
     return f"Failed to deserialize the JSON body into the target type: {why}"
@@ -134,6 +141,16 @@ def _name_type(value: Json) -> str:
         case None:
             return "null"
     return "sequence" if isinstance(value, list) else "map"
+
+
+def _word_as_deepseek(complaint: Complaint) -> str:
+    """Return the message about a field; of a part of a message, the place is that of the message."""
+    match complaint.path:
+        case ("messages",) if complaint.kind == "short":
+            return "Empty input messages"
+        case ("messages", int(), "content", *_) as path if complaint.kind != "missing":
+            return _word_as_serde(replace(complaint, path=path[:2]))
+    return _word_as_serde(complaint)
 
 
 DEEPSEEK = ErrorStyle(
@@ -164,7 +181,8 @@ DEEPSEEK = ErrorStyle(
         ),
     },
     render=_nest_error,
-    word=_word_as_serde,
+    word=_word_as_deepseek,
+    names_field=False,
     reword=_reword_as_axum,
 )
 
@@ -282,6 +300,17 @@ def _end_groq(failed: Reply, last: bytes) -> Frame:
 
 
 def _word_as_groq(complaint: Complaint) -> str:
+    """Return the message of a server that names the message around a wrong field, and its role."""
+    why = _word_field_as_groq(complaint)
+    match complaint.loc:
+        case ("messages", int(at), "role"):
+            return f"'messages.{at}' : discriminator property 'role' has invalid value"
+        case ("messages", int(at), str(role), _, *_):
+            return f"'messages.{at}' : for 'role:{role}' the following must be satisfied[({why})]"
+    return why
+
+
+def _word_field_as_groq(complaint: Complaint) -> str:
     where = ".".join(map(str, complaint.path))
     match complaint.kind:
         case "missing":
@@ -289,11 +318,14 @@ def _word_as_groq(complaint: Complaint) -> str:
             within = f"'{clip('.'.join(path))}' : " if path else ""
             return f"{within}property '{name}' is missing"
         case "unknown":
-            return f"property '{clip(where)}' is unsupported"
+            *path, name = map(str, complaint.path)
+            within = f"'{'.'.join(path)}' : " if path else ""
+            return f"{within}property '{clip(name)}' is unsupported"
         case "type":
             return f"'{clip(where)}' : value must be {' or '.join(complaint.expected)}"
         case "value" if complaint.message is None:
-            return f"'{clip(where)}' : value must be one of [{', '.join(f'`{each}`' for each in complaint.expected)}]"
+            allowed = ",".join(f"'{each}'" for each in complaint.expected)
+            return f"'{clip(where)}' : value is not one of the allowed values [{allowed}]"
         case "below" | "above":
             least = "at least" if complaint.kind == "below" else "at most"
             return f"'{clip(where)}' : number must be {least} {complaint.bound}"
@@ -432,6 +464,7 @@ CEREBRAS = ErrorStyle(
     },
     render=_flatten_error,
     word=_word_as_cerebras,
+    names_field=False,
     end_stream=_end_cerebras,
 )
 

@@ -3,7 +3,6 @@
 A host is mounted at its name, with and without `/v1`, and with what its own clients put between.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -16,6 +15,14 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Text
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects.compatible import usage
+from mockserver.dialects.compatible.checks import (
+    Check,
+    check_cerebras,
+    check_deepseek,
+    check_groq,
+    check_nothing,
+    check_xai,
+)
 from mockserver.dialects.compatible.errors import STYLES, ErrorStyle
 from mockserver.wire.chat import ChatExtras, ChatLayout
 
@@ -33,10 +40,9 @@ class Host(Struct, frozen=True, kw_only=True):
     `prefixes` stand between its name and a route, if they are not those of `CLIENT_CONFIGS`. `history` is what it does
     with reasoning in a history: it may require that beside tool calls, or refuse the keys `refused`. `thinks` has the
     starts of the names of models that think unless the request turns it off. A request may ask for `most_choices`, and
-    must not have the fields `unsupported`. `validation: live` refuses those of `unthinking` for models whose names
-    match `reasons`. `operations` are those besides chat and models; `batches` stands for those on batches and on their
-    files. `kin` is the built-in host
-    whose models and other routes it has.
+    must not have the fields `unsupported`; `check` finds what else it refuses in chats. `operations` are those besides
+    chat and models; `batches` stands for those on batches and on their files. `kin` is the built-in host whose models
+    and other routes it has.
     """
 
     name: str
@@ -49,8 +55,7 @@ class Host(Struct, frozen=True, kw_only=True):
     thinks: tuple[str, ...] = ()
     most_choices: int = MAX_CHOICES
     unsupported: tuple[str, ...] = ()
-    unthinking: tuple[str, ...] = ()
-    reasons: re.Pattern[str] | None = None
+    check: Check = check_nothing
     ids: IdShape = IdShape()
     call_ids: IdShape = IdShape("call_", 24)
     operations: frozenset[str] = frozenset({"completions", "embeddings"})
@@ -178,6 +183,7 @@ DEEPSEEK = Host(
     models=("deepseek-v4-flash", "deepseek-v4-pro"),
     history="require",
     thinks=("deepseek-v4", "deepseek-reasoner"),
+    check=check_deepseek,
     ids=_UUID,
     call_ids=IdShape("call_00_", 24),
     operations=frozenset({"completions", "responses"}),
@@ -225,8 +231,7 @@ XAI = Host(
     ),
     errors=STYLES["xai"],
     models=("grok-4", "grok-4-fast-reasoning", "grok-3-mini"),
-    unthinking=("stop", "presence_penalty", "frequency_penalty"),
-    reasons=re.compile(r"grok-(?:3-mini|4(?!.*non-reasoning))"),
+    check=check_xai,
     ids=_UUID,
     call_ids=IdShape("call_", 8, "digits"),
     operations=frozenset({"responses", "image_edits"}) | _IMAGES,
@@ -251,6 +256,7 @@ GROQ = Host(
     refused=("reasoning_content",),
     most_choices=1,
     unsupported=("logprobs", "top_logprobs", "logit_bias"),
+    check=check_groq,
     ids=_CHAT_UUID,
     call_ids=IdShape("", 9),
     operations=frozenset({"embeddings", "responses", "batches"}) | _AUDIO,
@@ -290,6 +296,7 @@ CEREBRAS = Host(
     models=("gpt-oss-120b", "qwen-3-235b-a22b-instruct-2507", "zai-glm-4.6", "llama3.1-8b"),
     history="refuse",
     refused=("reasoning_content",),
+    check=check_cerebras,
     ids=_CHAT_UUID,
     call_ids=IdShape("", 9, "hex"),
     operations=frozenset({"completions"}),

@@ -1,13 +1,16 @@
-"""Changed histories that the hosts refuse: DeepSeek requires what Groq and Cerebras do not take."""
+"""Changed histories that the hosts refuse: DeepSeek requires what Groq and Cerebras do not take, and wants all results;
+Perplexity wants turns.
+"""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure
 from mockserver.core.validation import HistoryProblem
+from mockserver.dialects._openai_api.chat import ResultWords, find_unanswered_calls
 from mockserver.dialects._parse import Body
 from mockserver.dialects._replay import History, Problems, ReplayRule, make_history_check
 from mockserver.dialects.compatible.hosts import Host
@@ -24,24 +27,31 @@ class _Chat(Struct, frozen=True):
 
 
 def make_history(host: Host) -> History | None:
-    """Return the check of a host's histories; None if it ignores reasoning in them."""
+    """Return the check of a host's histories; None if it takes any."""
+    rules = [ReplayRule(find) for find in (*_find_reasoning_rules(host), *_TURNS.get(host.kin, ()))]
+    are_all_read = host.kin == "perplexity"  # where plain messages may be wrong, too
 
     def read(call: Call) -> _Chat | None:
         given = call.body.get("messages")
         if not isinstance(given, list):
             return None
         messages = [each if isinstance(each, dict) else {} for each in given]
-        return None if all(map(_PLAIN.issuperset, messages)) else _Chat(messages, host.thinks)
+        is_plain = not are_all_read and all(map(_PLAIN.issuperset, messages))
+        return None if is_plain else _Chat(messages, host.thinks)
 
-    match host.history:
-        case "require":
-            return make_history_check(read, ReplayRule(_find_unthought_calls))
-        case "refuse":
-            return make_history_check(read, *(ReplayRule(find) for find in _make_refusals(host)))
-    return None
+    return make_history_check(read, *rules) if rules else None
 
 
 _PLAIN = frozenset({"role", "content", "name"})
+
+
+def _find_reasoning_rules(host: Host) -> Sequence[Find]:
+    match host.history:
+        case "require":
+            return [_find_unthought_calls]
+        case "refuse":
+            return _make_refusals(host)
+    return ()
 
 
 def _find_unthought_calls(call: Call, chat: _Chat) -> Problems:
@@ -76,29 +86,71 @@ def _make_refusals(host: Host) -> Sequence[Find]:
 
     def make(key: str) -> Find:
         def find(call: Call, chat: _Chat) -> Problems:
-            for at, message in enumerate(chat.messages):
-                if key in message and message.get("role") == "assistant":
-                    failure = Failure("bad_parameter", word(at, key))
-                    keep = f"leave `{key}` out of the messages that you send back"
-                    yield HistoryProblem(failure, f"messages[{at}].{key}", keep)
+            places = [
+                at for at, message in enumerate(chat.messages) if key in message and message.get("role") == "assistant"
+            ]
+            if places:
+                failure = Failure("bad_parameter", word(places, key))
+                keep = f"leave `{key}` out of the messages that you send back"
+                yield HistoryProblem(failure, f"messages[{places[0]}].{key}", keep)
 
         return find
 
     return [make(key) for key in host.refused]
 
 
-def _word_as_groq(at: int, key: str) -> str:
+def _word_as_groq(places: Sequence[int], key: str) -> str:
+    at = places[0]
     unsupported = f"property '{key}' is unsupported"
     return f"'messages.{at}' : for 'role:assistant' the following must be satisfied[('messages.{at}' : {unsupported})]"
 
 
-def _word_as_cerebras(at: int, key: str) -> str:
-    place = f"messages.{at}.assistant.{key}"
-    return f"{place}: property '{place}' is unsupported"
+def _word_as_cerebras(places: Sequence[int], key: str) -> str:
+    fields = [f"messages.{at}.assistant.{key}" for at in places]
+    return "\n".join([f"{field}: property '{field}' is unsupported" for field in fields])
 
 
-def _word_plainly(at: int, key: str) -> str:
-    return f"Unknown parameter: 'messages[{at}].{key}'."
+def _word_plainly(places: Sequence[int], key: str) -> str:
+    return f"Unknown parameter: 'messages[{places[0]}].{key}'."
 
 
 _REFUSALS = {"groq": _word_as_groq, "cerebras": _word_as_cerebras}
+
+
+def _find_unanswered_calls(call: Call, chat: _Chat) -> Problems:
+    for found in find_unanswered_calls(chat.messages, _DEEPSEEK_WORDS) if call.is_checked else ():
+        keep = "right after `tool_calls`, send a `tool` message with the id of each call"
+        yield HistoryProblem(Failure("bad_parameter", found.message), found.where, keep)
+
+
+_DEEPSEEK_WORDS = ResultWords(
+    stray="Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+    unanswered=(
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        "(insufficient tool messages following tool_calls message)"
+    ),
+)
+
+
+def _find_wrong_turns(call: Call, chat: _Chat) -> Problems:
+    """Find the first turn out of order (https://docs.perplexity.ai); results may follow each other."""
+    roles = [str(message.get("role")) for message in chat.messages]
+    start = next((at for at, role in enumerate(roles) if role != "system"), len(roles))
+    for at in range(start, len(roles)):
+        if roles[at] == "system" or (at > start and roles[at - 1] == roles[at] != "tool"):
+            keep = "begin with system messages, then let user and assistant take turns"
+            yield HistoryProblem(_make_turn_failure(_ALTERNATE), f"messages[{at}].role", keep)
+    if roles[-1:] == ["assistant"]:
+        keep = "end with a user's message or a result"
+        yield HistoryProblem(_make_turn_failure(_LAST), f"messages[{len(roles) - 1}].role", keep)
+
+
+def _make_turn_failure(message: str) -> Failure:
+    return Failure("bad_parameter", message, kind="invalid_message")
+
+
+_ALTERNATE = (
+    "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s)."
+)
+_LAST = "Last message must have role `user` or `tool`."
+_TURNS: Mapping[str, Sequence[Find]] = {"deepseek": [_find_unanswered_calls], "perplexity": [_find_wrong_turns]}

@@ -1,6 +1,6 @@
 """Chats of the hosts as Calls. Their schemas are OpenAI's with more values, and other keys are let through."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -11,7 +11,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import (
+    BodyModel,
     Object,
+    Schema,
     fields_of,
     integer,
     label_member,
@@ -41,6 +43,8 @@ from mockserver.dialects._openai_api.chat_bodies import (
 from mockserver.dialects._openai_api.completions import parse_completion
 from mockserver.dialects._openai_api.embeddings import parse_embeddings
 from mockserver.dialects._parse import Body, Complaint, complain, read_request, refuse_first
+from mockserver.dialects._replay import History, refuse_history
+from mockserver.dialects.compatible.checks import Chat
 from mockserver.dialects.compatible.hosts import MAX_CHOICES, Host
 
 NAME = "compatible"
@@ -62,21 +66,22 @@ AssistantPart = tag_union("type", TextPart, RefusalPart, open_shape(type=literal
 UserContent = text_or("<an array of objects>", list_of(UserPart))
 TextContent = text_or("<an array of objects>", list_of(TextPart))
 AssistantContent = text_or("<an array of objects>", list_of(AssistantPart))
+AssistantMessage = shape(
+    role=literal("assistant"),
+    content=optional(AssistantContent),
+    refusal=optional(str),
+    name=optional(str),
+    audio=optional(AudioId),
+    tool_calls=optional(list_of(ChatToolCall)),
+    function_call=optional(FunctionCall),
+    reasoning_content=optional(str),
+    reasoning=optional(str),
+)
 RequestMessage = tag_union(
     "role",
     shape(role=literal("system", "developer"), content=TextContent, name=optional(str)),
     shape(role=literal("user"), content=UserContent, name=optional(str)),
-    shape(
-        role=literal("assistant"),
-        content=optional(AssistantContent),
-        refusal=optional(str),
-        name=optional(str),
-        audio=optional(AudioId),
-        tool_calls=optional(list_of(ChatToolCall)),
-        function_call=optional(FunctionCall),
-        reasoning_content=optional(str),
-        reasoning=optional(str),
-    ),
+    AssistantMessage,
     shape(role=literal("function"), content=nullable(str), name=str),
     shape(role=literal("tool"), content=UserContent, tool_call_id=str),
 )
@@ -127,30 +132,55 @@ _CHAT_BODY = shape(
     user=optional(str),
 )
 CHAT = make_chat_model(_CHAT_BODY)
-# Together reads how many alternatives to show: https://docs.together.ai/docs/inference/chat/logprobs
-_LOGPROBS = optional(union(label_member("<a boolean>", bool), label_member("<an integer>", integer(0, 20))))
-_CHAT_OF_TOGETHER = make_chat_model({**_CHAT_BODY, "fields": {**_CHAT_BODY["fields"], "logprobs": _LOGPROBS}})
 
 
-def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
-    """Return the function that parses the chats of a host."""
+def _make_own_model(**fields: Schema) -> BodyModel:
+    """Return the model of a host whose chats have other types of these fields."""
+    return make_chat_model({**_CHAT_BODY, "fields": {**_CHAT_BODY["fields"], **shape(**fields)["fields"]}})
+
+
+# Models of chats where a host has other types of fields.
+_OWN_MODELS: Mapping[str, BodyModel] = {
+    # It reads how many alternatives to show: https://docs.together.ai/docs/inference/chat/logprobs
+    "together": _make_own_model(
+        logprobs=optional(union(label_member("<a boolean>", bool), label_member("<an integer>", integer(0, 20))))
+    ),
+    # It reads only text: https://api-docs.deepseek.com/api/create-chat-completion
+    "deepseek": _make_own_model(
+        messages=list_of(
+            tag_union(
+                "role",
+                shape(role=literal("system", "user"), content=TextContent, name=optional(str)),
+                AssistantMessage,
+                shape(role=literal("tool"), content=TextContent, tool_call_id=str),
+                shape(role=literal("latest_reminder"), content=TextContent),
+            ),
+            1,
+        )
+    ),
+}
+
+
+def make_parse_chat(host: Host, history: History | None) -> Callable[[HttpRequest, Validation], Call]:
+    """Return the function that parses the chats of a host; its live service also refuses what `history` finds."""
     refuse = host.errors.refuse
-    model = _CHAT_OF_TOGETHER if host.kin == "together" else CHAT
+    model = _OWN_MODELS.get(host.kin, CHAT)
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         body, chat = read_request(model, http, refuse=refuse, validation=validation)
         if type(most := chat.get("logprobs")) is int:
             chat = {**chat, "logprobs": most > 0, **({"top_logprobs": most} if most else {})}
         if validation is not Validation.OFF:
+            refuse_first(_find_own_mistakes(host, body, is_live=validation is Validation.LIVE), refuse)
             refuse_first(find_chat_conflicts(chat), refuse)
-            refuse_first(_find_own_conflicts(host, chat, validation), refuse)
+            refuse_first(_find_own_conflicts(host, chat), refuse)
         restated = _restate_schema(body)
         known = {**chat, "model": _find_model(chat), **restated}
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
         call = make_chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
         effort = _find_effort(host, chat)
-        return replace(
+        call = replace(
             call,
             host=host.name,
             raw=body,
@@ -159,11 +189,18 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
             ids=host.ids,
             tool_call_ids=host.call_ids,
         )
+        if validation is Validation.LIVE and history is not None:
+            refuse_history(history, call)
+        return call
 
     return parse
 
 
-def _find_own_conflicts(host: Host, chat: Body, validation: Validation) -> Iterator[Complaint]:
+def _find_own_mistakes(host: Host, body: Body, *, is_live: bool) -> Iterator[Complaint]:
+    return host.check(Chat(body, model=_find_model(body), thinks=does_think(host.thinks, body), is_live=is_live))
+
+
+def _find_own_conflicts(host: Host, chat: Body) -> Iterator[Complaint]:
     if not _find_model(chat):
         yield Complaint("missing", ("model",))
     if (chat.get("n") or 1) > host.most_choices:
@@ -171,10 +208,6 @@ def _find_own_conflicts(host: Host, chat: Body, validation: Validation) -> Itera
     for key in host.unsupported:
         if chat.get(key):
             yield Complaint("unknown", (key,))
-    if validation is Validation.LIVE and host.reasons is not None and host.reasons.match(_find_model(chat)):
-        for key in host.unthinking:
-            if chat.get(key) is not None:
-                yield complain(f"Argument not supported on this model: {key}", key)
     if chat.get("reasoning_format") is not None and chat.get("include_reasoning") is not None:
         message = "cannot specify both `reasoning_format` and `include_reasoning`"
         yield complain(message, "reasoning_format")

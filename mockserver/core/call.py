@@ -278,6 +278,7 @@ class Options(Struct, frozen=True, gc=False):
     usual_tokens: int | None = None  # the provider's default limit; None: the client set one
     max_tool_calls: int | None = None  # how many hosted tool calls are allowed
     overflow: str = "error"  # error; or truncate the prompt; or shorten the answer, so that both fit
+    is_adapted: bool = False  # what the model does not take, except tools and images, is left out for it; else refused
     ignore_eos: bool = False  # generate up to the token limit
     echo: int = 0  # how many of the prompt's last tokens to repeat
     stop: tuple[str, ...] = ()

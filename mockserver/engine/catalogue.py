@@ -391,6 +391,8 @@ def check_features(call: Call, model: Model) -> None:
     if call.operation not in CONVERSATIONS:
         return
     for feature in model.lacks:
+        if call.options.is_adapted and feature in _ADAPTABLE:
+            continue
         if (details := _NEEDED[feature](call)) is not None:
             raise Failure("unsupported", details={"feature": feature, **details})
 
@@ -406,6 +408,7 @@ def _find_sampling(call: Call) -> Mapping[str, Json] | None:
     return {"param": "max_tokens"} if renamed else None
 
 
+_ADAPTABLE = ("json_schema", "reasoning", "sampling")
 _WITHOUT_STOP = re.compile("gpt-5|o3(?!-mini)|o4-mini")  # of the models without sampling
 _DEFAULTS: Mapping[str, Json] = {
     "temperature": 1,

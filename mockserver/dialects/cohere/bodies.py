@@ -3,11 +3,14 @@
 A field that is null is absent, as clients send all that they know.
 """
 
+from typing import Any
+
 from mockserver.core.json import Json
 from mockserver.dialects._fields import (
     BodyModel,
     Object,
     Type,
+    closed_shape,
     integer,
     list_of,
     literal,
@@ -90,6 +93,36 @@ CHAT = BodyModel(
     ),
     conversation={"messages": read_messages},
     lenient={"tools": read_tools},
+)
+
+_ANY = optional(Any)
+
+
+def _name_fields(*names: str, **others: Type) -> Type:
+    """Return the type of an object that has no other fields; those named by themselves are checked elsewhere."""
+    return closed_shape(**dict.fromkeys(names, _ANY), **others)
+
+
+_LIVE_CALL = _name_fields("id", "type", function=optional(_name_fields("name", "arguments")))
+# The fields of messages and tools: the service refuses others.
+LIVE_CHAT = BodyModel(
+    shape(
+        messages=list_of(
+            tag_union(
+                "role",
+                _name_fields("content", role=literal("system", "user")),
+                _name_fields(
+                    "content",
+                    "tool_plan",
+                    "citations",
+                    role=literal("assistant"),
+                    tool_calls=optional(list_of(_LIVE_CALL)),
+                ),
+                _name_fields("content", "tool_call_id", role=literal("tool")),
+            )
+        ),
+        tools=optional(list_of(_name_fields("type", function=_name_fields("name", "description", "parameters")))),
+    )
 )
 
 _OldCall = shape(name=str, parameters=Object)

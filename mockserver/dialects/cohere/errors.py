@@ -40,7 +40,8 @@ def make_refuse(page: str) -> Refuse:
     """Return the function that words complaints for an endpoint; `page` is its page of Cohere's reference."""
 
     def refuse(complaint: Complaint) -> Failure:
-        return Failure("bad_parameter", message=_word_complaint(complaint, page), param=complaint.where or None)
+        reason = "unprocessable" if complaint.kind == "unknown" else "bad_parameter"
+        return Failure(reason, message=_word_complaint(complaint, page), param=complaint.where or None)
 
     return refuse
 
@@ -54,7 +55,8 @@ def _word_complaint(complaint: Complaint, page: str) -> str:
         case "missing":
             return f"invalid request: {where} is required."
         case "unknown":
-            return f"unknown field: parameter '{where}' is not a valid field."
+            usage = f"For proper usage, please refer to https://docs.cohere.com/{page.partition('/')[2]}"
+            return f"unknown field: parameter '{clip(str(complaint.path[-1]))}' is not a valid field. {usage}"
         case "type":
             got = _GOT.get(name_json_type(complaint.got), "null")
             wanted = " or ".join([_WANTED.get(each, each) for each in complaint.expected])

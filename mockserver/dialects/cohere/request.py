@@ -19,11 +19,12 @@ from mockserver.dialects._parse import (
     Complaint,
     complain,
     find_unknown_fields,
+    list_unknown_fields,
     read_plain_messages,
     read_request,
     refuse_first,
 )
-from mockserver.dialects.cohere.bodies import CHAT, NAME
+from mockserver.dialects.cohere.bodies import CHAT, LIVE_CHAT, NAME
 from mockserver.dialects.cohere.errors import EMPTY_MESSAGE, make_refuse
 
 IDS = IdShape("", 32, "uuid")
@@ -39,6 +40,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         refuse_first(_find_conflicts(parsed), _refuse)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, CHAT.fields), _refuse)
+        refuse_first(list_unknown_fields(LIVE_CHAT, body), _refuse)
     offered = parsed.get("tools")
     tools = (
         tuple([make_tool("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
@@ -13,6 +13,7 @@ from mockserver.core.plan import Failure
 from mockserver.dialects import read_event, render_error_frame
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
+    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
     Messages,
@@ -41,7 +42,7 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     `render(error, failure, request_id)` returns the body of a reply. `word(complaint)` returns the message about a
     field; None means OpenAI's. `names_field`: its place is the `param` of the error. `end_stream(failed, last)` returns
     a failed reply as a frame after one with these bytes. `reword(http, failure)` returns the failure to read a body in
-    the host's words.
+    the host's words. `unsupported` has the messages about what a model lacks.
     """
 
     rows: Rows
@@ -51,11 +52,12 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     names_field: bool = True
     end_stream: Callable[[Reply, bytes], Frame] = render_error_frame
     reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
+    unsupported: Messages = field(default_factory=lambda: PLAIN_UNSUPPORTED_MESSAGES)
 
     @property
     def table(self) -> ErrorTable:
         """The rows and messages as a table of errors."""
-        return make_plain_errors(self.rows, self.messages, read_credential=read_bearer)
+        return make_plain_errors(self.rows, self.messages, read_credential=read_bearer, unsupported=self.unsupported)
 
     def refuse(self, complaint: Complaint) -> Failure:
         """Return the failure for a bad parameter, or for a JSON Schema that the host does not take."""
@@ -205,9 +207,14 @@ def _number_code(error: ProviderError, failure: Failure, request_id: str) -> Map
         body["metadata"] = {"reasons": ["flagged"], "flagged_input": "", "provider_name": "Mockserver"}
     elif error.status in (429, 502, 503):
         body["metadata"] = {"provider_name": "Mockserver", "raw": error.message}
+    elif error.status == 402:
+        body["metadata"] = {"provider_name": None}
     elif isinstance(error.code, str):
         body["metadata"] = {"error_type": error.code}
-    return {"error": body, "user_id": "user_mockserver"}
+    return {"error": body, **({} if error.status in _WITHOUT_USER else {"user_id": "user_mockserver"})}
+
+
+_WITHOUT_USER = (401, 404)
 
 
 def _end_openrouter(failed: Reply, last: bytes) -> Frame:
@@ -225,10 +232,19 @@ OPENROUTER = ErrorStyle(
         model_not_found=ErrorRow(status=400),
         quota=_OPENROUTER_POOR,
         billing=_OPENROUTER_POOR,
+        unsupported=ErrorRow(status=404, code=404),
     ),
+    unsupported={
+        **PLAIN_UNSUPPORTED_MESSAGES,
+        "parameter": (
+            "No endpoints found that support tool use. To learn more about provider routing, visit: "
+            "https://openrouter.ai/docs/guides/routing/provider-selection"
+        ),
+        "vision": "No endpoints found that support image input",
+    },
     messages={
         "invalid_key": "User not found.",
-        "missing_key": "No auth credentials found",
+        "missing_key": "Missing Authentication header",
         "billing": "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
         "quota": "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
         "model_not_found": "{model} is not a valid model ID",

@@ -41,8 +41,8 @@ class Host(Struct, frozen=True, kw_only=True):
     with reasoning in a history: it may require that beside tool calls, or refuse the keys `refused`. `thinks` has the
     starts of the names of models that think unless the request turns it off. A request may ask for `most_choices`, and
     must not have the fields `unsupported`; `check` finds what else it refuses in chats. `operations` are those besides
-    chat and models; `batches` stands for those on batches and on their files. `kin` is the built-in host whose models
-    and other routes it has.
+    chat and models; `batches` stands for those on batches and on their files. `adapts`: it leaves out of a chat what
+    the model does not take. `kin` is the built-in host whose models and other routes it has.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Host(Struct, frozen=True, kw_only=True):
     most_choices: int = MAX_CHOICES
     unsupported: tuple[str, ...] = ()
     check: Check = check_nothing
+    adapts: bool = False
     ids: IdShape = IdShape()
     call_ids: IdShape = IdShape("call_", 24)
     operations: frozenset[str] = frozenset({"completions", "embeddings"})
@@ -214,6 +215,7 @@ OPENROUTER = Host(
     ),
     errors=STYLES["openrouter"],
     models=("anthropic/claude-sonnet-4.5", "openai/gpt-5", "google/gemini-3-pro", "deepseek/deepseek-v4-flash"),
+    adapts=True,
     ids=IdShape("gen-1700000000-", 20),
     operations=frozenset({"completions", "embeddings", "responses"}),
     kin="openrouter",

@@ -179,13 +179,16 @@ def make_parse_chat(host: Host, history: History | None) -> Callable[[HttpReques
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
         call = make_chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
+        options = call.options
         effort = _find_effort(host, chat)
+        if effort != options.effort or host.adapts:
+            options = replace(options, effort=effort, is_adapted=host.adapts)
         call = replace(
             call,
             host=host.name,
             raw=body,
             meaning=_place_meaning(call.meaning, host),
-            options=call.options if effort == call.options.effort else replace(call.options, effort=effort),
+            options=options,
             ids=host.ids,
             tool_call_ids=host.call_ids,
         )

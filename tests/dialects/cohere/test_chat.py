@@ -171,7 +171,7 @@ def test_what_is_stated_as_null_is_absent() -> None:
 
 def test_unknown_fields_are_refused_where_the_live_service_would() -> None:
     reply = Speaker("cohere").refuses({"stop": ["a"]}, validation=Validation.LIVE)
-    assert json.loads(reply.body)["message"] == "unknown field: parameter 'stop' is not a valid field."
+    assert json.loads(reply.body)["message"].startswith("unknown field: parameter 'stop' is not a valid field. ")
 
 
 ROLES = {

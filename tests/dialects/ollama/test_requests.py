@@ -157,3 +157,61 @@ def test_unchecked_bodies_are_read_as_far_as_possible() -> None:
     }
     call = parse("/api/chat", {"model": "m", "messages": [*SAID["messages"], used]}, Validation.OFF)
     assert call.messages[1].tool_calls[0].arguments == "{}"
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+MADE = {"role": "assistant", "content": None}
+REFUSED_AS_CHAT: list[tuple[Json, str]] = [
+    ({"messages": []}, "[] is too short - 'messages'"),
+    ({"messages": [{"role": "user", "content": 5}]}, "invalid message content type: float64"),
+    ({"messages": [{"role": "user"}]}, "invalid message content type: <nil>"),
+    ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "invalid message format"),
+    (
+        {"messages": [{"role": "user", "content": [{**IMAGE, "image_url": {"url": "https://a.example/b.png"}}]}]},
+        "image URLs are not currently supported, please use base64 encoded data instead",
+    ),
+    (
+        {"messages": [{"role": "user", "content": [{**IMAGE, "image_url": {"url": "data:image/bmp;base64,AA"}}]}]},
+        "invalid image input",
+    ),
+    (
+        {"messages": [{**MADE, "tool_calls": [{"id": "a", "type": "function", "function": {"arguments": "{"}}]}]},
+        "invalid tool call arguments",
+    ),
+    (
+        {"reasoning_effort": "minimal"},
+        'invalid reasoning value: \'minimal\' (must be "high", "medium", "low", or "none")',
+    ),
+]
+
+
+@pytest.mark.parametrize(("added", "message"), REFUSED_AS_CHAT, ids=str)
+def test_chats_below_v1_that_are_refused(added: Json, message: str) -> None:
+    answered = local().ask("/ollama/v1/chat/completions", {**SAID, **added})
+    told = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    assert (answered.status, answered.json["error"]) == (400, told)
+
+
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+TAKEN: list[Json] = [
+    {"temperature": 3, "foo": 1, "options": {"num_ctx": 4096}},
+    {"max_tokens": 5, "max_completion_tokens": 5, "stream_options": {"include_usage": True}},
+    {"tools": [{"type": "function", "function": {"name": "a.b c"}}], "tool_choice": "required"},
+    {"tool_choice": "required"},
+    {"messages": [*SAID["messages"], {"role": "tool", "tool_call_id": "x", "content": "y"}]},
+    {"messages": [*SAID["messages"], {**MADE, "tool_calls": [CALL]}, *SAID["messages"]]},
+    {"messages": [{"role": "user", "content": [IMAGE, {**IMAGE, "image_url": "data:image/png;base64,iVBORw0KGgo="}]}]},
+    {"response_format": {"type": "json_object"}},
+    {"reasoning_effort": "none"},
+]
+
+
+@pytest.mark.parametrize("added", TAKEN, ids=str)
+def test_chats_below_v1_that_openai_would_refuse(added: Json) -> None:
+    answered = local(validation="live", replay="error").ask("/ollama/v1/chat/completions", {**SAID, **added})
+    assert (answered.status, answered.remarks) == (200, ()), answered.body
+
+
+def test_responses_below_v1_that_openai_would_refuse() -> None:
+    asked = {"model": "m", "input": "hi", "temperature": 3, "options": {"num_ctx": 4096}}
+    assert local(validation="live").ask("/ollama/v1/responses", asked).status == 200

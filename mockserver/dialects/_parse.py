@@ -42,10 +42,11 @@ Body = Mapping[str, Json]
 class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
-    `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters, schema or image;
-    `got` is the value at the path, or, if the field is missing, the object around it. `expected` has names of types
-    ("a string") or the allowed values, `bound` the exceeded limit. `message` is for mistakes that these cannot express.
-    `loc` is the path with the tags of unions (`messages`, 0, `user`, `content`), where a request model has found it.
+    `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters, schema, image or
+    lacks (the model lacks what is asked for). `got` is the value at the path, or, if the field is missing, the object
+    around it. `expected` has names of types ("a string") or the allowed values, `bound` the exceeded limit. `message`
+    is for mistakes that these cannot express. `loc` is the path with the tags of unions (`messages`, 0, `user`,
+    `content`), where a request model has found it.
     """
 
     kind: str

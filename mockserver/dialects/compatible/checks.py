@@ -71,12 +71,18 @@ def check_groq(chat: Chat) -> Iterator[Complaint]:
         yield complain("json mode cannot be combined with tool/function calling", "response_format")
     if form == "json_object" and not mentions_json(body["messages"]):
         yield complain(f"'messages' {_WITHOUT_JSON.format(',')}", "messages")
-    if form == "json_schema" and _WITHOUT_SCHEMA.search(chat.model):
-        yield complain(
+    is_llama = _LLAMA.search(chat.model) is not None
+    if form == "json_schema" and is_llama:
+        message = (
             "This model does not support response format `json_schema`. See supported models at "
-            "https://console.groq.com/docs/structured-outputs#supported-models",
-            "response_format",
+            "https://console.groq.com/docs/structured-outputs#supported-models"
         )
+        yield Complaint("lacks", ("response_format",), message=message)
+    for key in ("reasoning_effort", "reasoning_format"):
+        if body.get(key) is not None and is_llama:
+            yield Complaint("lacks", (key,), message=f"`{key}` is not supported with this model")
+    if body.get("reasoning_effort") not in (None, "none", "default") and "qwen" in chat.model:
+        yield complain("`reasoning_effort` must be one of `none` or `default`", "reasoning_effort")
 
 
 # Fields of its client's types, and some that clients of OpenAI send and no report says are refused.
@@ -95,7 +101,7 @@ _GROQ_MESSAGES = {
     "assistant": _SPOKEN | {"tool_calls", "function_call", "reasoning", "reasoning_content"},
     "tool": _SPOKEN | {"tool_call_id"},
 }
-_WITHOUT_SCHEMA = re.compile("llama-?3")
+_LLAMA = re.compile("llama-?3")  # which neither thinks nor follows schemas
 
 
 def check_xai(chat: Chat) -> Iterator[Complaint]:

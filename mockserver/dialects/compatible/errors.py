@@ -40,9 +40,9 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     """How a host words and renders errors.
 
     `render(error, failure, request_id)` returns the body of a reply. `word(complaint)` returns the message about a
-    field; None means OpenAI's. `names_field`: its place is the `param` of the error. `end_stream(failed, last)` returns
-    a failed reply as a frame after one with these bytes. `reword(http, failure)` returns the failure to read a body in
-    the host's words. `unsupported` has the messages about what a model lacks.
+    field; None means OpenAI's. `names_field`: its place is always the `param` of the error.
+    `end_stream(failed, last)` returns a failed reply as a frame after one with these bytes. `reword(http, failure)`
+    returns the failure to read a body in the host's words. `unsupported` has the messages about what a model lacks.
     """
 
     rows: Rows
@@ -64,7 +64,7 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
         failure = refuse_without_code(complaint)
         if complaint.kind == "schema":
             return failure.replace(reason="unprocessable")
-        if not self.names_field:
+        if not self.names_field and complaint.kind != "lacks":
             failure = failure.replace(param=None)
         return failure if self.word is None else failure.replace(message=self.word(complaint))
 
@@ -155,6 +155,7 @@ def _word_as_deepseek(complaint: Complaint) -> str:
     return _word_as_serde(complaint)
 
 
+_DEEPSEEK_MODELS = "The supported API model names are deepseek-v4-pro or deepseek-v4-flash, but you passed {model}."
 DEEPSEEK = ErrorStyle(
     rows=make_error_rows(
         _make_row_finder(
@@ -172,8 +173,8 @@ DEEPSEEK = ErrorStyle(
         "missing_key": "Authentication Fails (auth header format should be Bearer sk-...)",
         "billing": "Insufficient Balance",
         "quota": "Insufficient Balance",
-        "model_not_found": "Model Not Exist",
-        "unknown_model": "Model Not Exist",
+        "model_not_found": _DEEPSEEK_MODELS,
+        "unknown_model": _DEEPSEEK_MODELS,
         "rate_limit": "You are sending requests too quickly. Please pace your requests reasonably.",
         "content_filter": "Content Exists Risk",
         "overloaded": "Service is too busy. We advise users to temporarily switch to alternative LLM API providers.",
@@ -300,8 +301,10 @@ XAI = ErrorStyle(
 # -- Groq (https://console.groq.com/docs/errors)
 
 
-def _drop_param(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
+def _drop_absent(error: ProviderError, failure: Failure, request_id: str) -> Mapping[str, Json]:
     stated: dict[str, Json] = {"message": error.message, "type": error.kind}
+    if error.param is not None:
+        stated["param"] = error.param
     if error.code is not None:
         stated["code"] = error.code
     if error.code in ("tool_use_failed", "json_validate_failed"):
@@ -385,8 +388,9 @@ GROQ = ErrorStyle(
         "server_error": "Internal Server Error",
         "overloaded": "Service Unavailable",
     },
-    render=_drop_param,
+    render=_drop_absent,
     word=_word_as_groq,
+    names_field=False,
     end_stream=_end_groq,
 )
 

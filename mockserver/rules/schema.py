@@ -284,7 +284,11 @@ class ErrorSpec(Table):
     status: int | None = field(None, ge=400, le=599, description="HTTP status")
     reason: str | None = field(None, description="a short form, such as rate_limit")
     code: TextOrNumber | None = field(None, description="the error's code")
-    data: Any = field(None, description="more about an error of MCP (JSON-RPC's `data`)", examples=[{"path": "a.txt"}])
+    data: Any = field(
+        None,
+        description="more about an error of MCP (JSON-RPC's `data`), or what Groq failed to read (`failed_generation`)",
+        examples=[{"path": "a.txt"}],
+    )
     type: str | None = field(None, description="the error's type")
     message: str | None = field(None, description="the message, a template")
     param: str | None = field(None, description="the parameter at fault")

@@ -98,6 +98,18 @@ def test_together_reads_how_many_alternatives_to_show() -> None:
     assert ask(local(), "/deepseek/chat/completions", logprobs=1).status == 400
 
 
+def test_groq_shows_what_it_could_not_read() -> None:
+    rule = {"error": {"status": 400, "code": "tool_use_failed", "message": "Failed.", "data": "<function=f>"}}
+    server = local(yaml.safe_dump({"rules": [{"then": rule}]}))
+    told = {"message": "Failed.", "type": "invalid_request_error", "code": "tool_use_failed"}
+    told["failed_generation"] = "<function=f>"
+    whole = ask(server, "/groq/chat/completions")
+    assert (whole.status, whole.json) == (400, {"error": told})
+    streamed = ask(server, "/groq/chat/completions", stream=True)
+    assert (streamed.status, streamed.frames) == (200, [{"error": {**told, "status_code": 400}}])
+    assert streamed.body.startswith(b"event: error\n")
+
+
 def test_texts_of_hosts_whose_clients_expect_another_shape() -> None:
     asked = {"model": "m", "prompt": "Hello", "max_tokens": 3}
     assert "system_fingerprint" in local().ask("/cerebras/completions", asked).json

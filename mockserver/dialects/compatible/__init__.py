@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mockserver.config.hosts import GENERIC, HostSettings
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.dialects import Dialect, Operation, accept_any_history
@@ -18,9 +18,11 @@ from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, make_comple
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
+    STREAM_LINES,
     make_answer_reply,
     make_json_reply,
     make_request_hex,
+    merge_headers,
     write_openai_rate_limits,
     write_request_id,
 )
@@ -133,7 +135,11 @@ def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) ->
     resolved = host.errors.table.resolve(failure, http, call)
     body = host.errors.render(resolved, failure, f"req_{make_request_hex(http, call)}")
     lines = write_request_id(http, call) + write_retry_lines(failure)
-    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
+    failed = make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
+    if call is None or not call.stream or resolved.code not in host.errors.late:
+        return failed
+    own = HeaderLines(lines + STREAM_LINES)
+    return Reply(200, merge_headers(own, failure.headers), frames=(host.errors.end_stream(failed, b""),))
 
 
 def make_dialect(host: Host) -> Dialect:

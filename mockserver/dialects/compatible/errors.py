@@ -8,7 +8,7 @@ from pydantic_core import from_json, to_json
 
 from mockserver.core.frames import Frame
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure
 from mockserver.dialects import read_event, render_error_frame
 from mockserver.dialects._errors import (
@@ -43,6 +43,7 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     field; None means OpenAI's. `names_field`: its place is always the `param` of the error.
     `end_stream(failed, last)` returns a failed reply as a frame after one with these bytes. `reword(http, failure)`
     returns the failure to read a body in the host's words. `unsupported` has the messages about what a model lacks.
+    Errors with the codes in `late` come after the model has begun: of a stream, they are an event.
     """
 
     rows: Rows
@@ -50,6 +51,7 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     render: Render
     word: Callable[[Complaint], str] | None = None
     names_field: bool = True
+    late: frozenset[str] = frozenset()
     end_stream: Callable[[Reply, bytes], Frame] = render_error_frame
     reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
     unsupported: Messages = field(default_factory=lambda: PLAIN_UNSUPPORTED_MESSAGES)
@@ -307,9 +309,13 @@ def _drop_absent(error: ProviderError, failure: Failure, request_id: str) -> Map
         stated["param"] = error.param
     if error.code is not None:
         stated["code"] = error.code
-    if error.code in ("tool_use_failed", "json_validate_failed"):
-        stated["failed_generation"] = str(failure.details.get("failed_generation", ""))
+    if error.code in _GROQ_FAILURES:
+        failed = failure.details.get("data", "")
+        stated["failed_generation"] = failed if isinstance(failed, str) else compact(failed)
     return {"error": stated}
+
+
+_GROQ_FAILURES = frozenset({"tool_use_failed", "json_validate_failed"})  # what the model wrote could not be read
 
 
 def _end_groq(failed: Reply, last: bytes) -> Frame:
@@ -391,6 +397,7 @@ GROQ = ErrorStyle(
     render=_drop_absent,
     word=_word_as_groq,
     names_field=False,
+    late=_GROQ_FAILURES,
     end_stream=_end_groq,
 )
 

@@ -22,6 +22,7 @@ from mockserver.dialects._fields import (
     mapping,
     not_null,
     nullable,
+    number,
     open_shape,
     optional,
     shape,
@@ -145,6 +146,8 @@ _OWN_MODELS: Mapping[str, BodyModel] = {
     "together": _make_own_model(
         logprobs=optional(union(label_member("<a boolean>", bool), label_member("<an integer>", integer(0, 20))))
     ),
+    # They take any temperature from 0 on.
+    **dict.fromkeys(("vllm", "lmstudio"), _make_own_model(temperature=optional(number(0)))),
     # It reads only text: https://api-docs.deepseek.com/api/create-chat-completion
     "deepseek": _make_own_model(
         messages=list_of(
@@ -172,7 +175,8 @@ def make_parse_chat(host: Host, history: History | None) -> Callable[[HttpReques
             chat = {**chat, "logprobs": most > 0, **({"top_logprobs": most} if most else {})}
         if validation is not Validation.OFF:
             refuse_first(_find_own_mistakes(host, body, is_live=validation is Validation.LIVE), refuse)
-            refuse_first(find_chat_conflicts(chat), refuse)
+            # That both limits exclude each other is OpenAI's own rule.
+            refuse_first(find_chat_conflicts({**chat, "max_tokens": None}), refuse)
             refuse_first(_find_own_conflicts(host, chat), refuse)
         restated = _restate_schema(body)
         known = {**chat, "model": _find_model(chat), **restated}

@@ -1,4 +1,6 @@
-"""Changed histories that Mistral refuses: rewritten ids of calls, results that are missing, and turns out of order."""
+"""Changed histories that Mistral refuses: rewritten ids of calls, results that are missing, empty turns, and turns out
+of order.
+"""
 
 import re
 from collections.abc import Sequence
@@ -45,6 +47,14 @@ def _find_uneven_results(call: Call, messages: Sequence[Body]) -> Problems:
             yield HistoryProblem(_make_failure(words, ORDER, "3230"), f"messages[{at}].tool_calls", keep)
 
 
+def _find_empty_assistants(call: Call, messages: Sequence[Body]) -> Problems:
+    for at, message in enumerate(messages):
+        if message["role"] == "assistant" and not (message.get("content") or message.get("tool_calls")):
+            words = "Assistant message must have either content or tool_calls, but not none."
+            keep = "leave out messages of the assistant that say nothing and call nothing"
+            yield HistoryProblem(Failure("bad_parameter", words), f"messages[{at}].content", keep)
+
+
 def _find_last_assistant(call: Call, messages: Sequence[Body]) -> Problems:
     last = messages[-1]
     if last["role"] == "assistant" and not last.get("prefix") and not last.get("tool_calls"):
@@ -64,12 +74,13 @@ def _read_history(call: Call) -> Sequence[Body] | None:
 
 
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
-_APART = (("tool", "user"), ("user", "tool"), ("tool", "system"))
+_APART = (("tool", "user"), ("user", "tool"), ("tool", "system"), ("system", "tool"))
 _ANSWERED_ROLES = ("assistant", "tool")
 HISTORY = make_history_check(
     _read_history,
     ReplayRule(_find_rewritten_ids),
     ReplayRule(_find_wrong_order),
     ReplayRule(_find_uneven_results),
+    ReplayRule(_find_empty_assistants),
     ReplayRule(_find_last_assistant),
 )

@@ -160,13 +160,18 @@ def test_all_unknown_fields_of_messages_are_listed_live() -> None:
     assert local().ask(URL, body).status == 200
 
 
-LOST: dict[str, tuple[list[Json], str, str]] = {
+LOST: dict[str, tuple[list[Json], str, str | None]] = {
     "id": (
         [*HELLO, {**ASKED, "tool_calls": [{**CALL, "id": "call_1"}]}, {**TOLD, "tool_call_id": "call_1"}],
         "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
         "3280",
     ),
     "order": ([*HELLO, ASKED, TOLD, *HELLO], "Unexpected role 'user' after role 'tool'", "3230"),
+    "empty": (
+        [*HELLO, {"role": "assistant", "content": ""}, *HELLO],
+        "Assistant message must have either content or tool_calls, but not none.",
+        None,
+    ),
     "number": ([*HELLO, ASKED, TOLD, TOLD], "Not the same number of function calls and responses", "3230"),
     "last": (
         [*HELLO, {"role": "assistant", "content": "Hi!"}],
@@ -177,7 +182,7 @@ LOST: dict[str, tuple[list[Json], str, str]] = {
 
 
 @pytest.mark.parametrize(("messages", "message", "code"), LOST.values(), ids=LOST.keys())
-def test_changed_histories(messages: list[Json], message: str, code: str) -> None:
+def test_changed_histories(messages: list[Json], message: str, code: str | None) -> None:
     body = {"model": "m", "messages": messages}
     for mode in ({"replay": "error"}, {"validation": "live"}):
         answered = local(**mode).ask(URL, body)

@@ -520,9 +520,14 @@ UNTESTED = (  # of what validation refuses first
     "A conversation must alternate between user and assistant roles",
     # which have tests of their own
     "Items are not persisted when `store` is set to false",
+    "insufficient tool messages following tool_calls message",
+    "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+    "user or tool message(s) should alternate with assistant message(s)",
+    "Last message must have role `user` or `tool`",
     "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9",
     "Unexpected role 'user' after role 'tool'",
     "Not the same number of function calls and responses",
+    "Assistant message must have either content or tool_calls, but not none",
     "Expected last role User or Tool (or Assistant with prefix True)",
 )
 

@@ -269,11 +269,11 @@ def _list_contents(given: Json) -> Iterator[Body]:
         return
     entries = given if isinstance(given, list) else [given] if isinstance(given, Mapping) else []
     steps = [entry for entry in entries if isinstance(entry, Mapping)]
-    names = {str(step.get("id")): step.get("name") for step in steps if step.get("type") == "function_call"}
+    names = {str(made.get("id")): made.get("name") for made in _find_calls(steps)}
     loose = list[Body]()  # contents that stand outside of steps are the user's
     for step in steps:
         if str(step.get("type")) in _CONTENTS:
-            loose.append(_translate_content(step))
+            loose.extend(_translate_contents(step, names))
             continue
         if loose:
             yield {"role": "user", "parts": loose}
@@ -283,24 +283,58 @@ def _list_contents(given: Json) -> Iterator[Body]:
         yield {"role": "user", "parts": loose}
 
 
+def _find_calls(steps: Sequence[Body]) -> Iterator[Body]:
+    """Yield the calls of functions, which are steps, or contents of a step."""
+    for step in steps:
+        for each in (step, *_list_entries(step.get("content"))):
+            if each.get("type") == "function_call":
+                yield each
+
+
+def _list_entries(given: Json) -> list[Body]:
+    listed = given if isinstance(given, list) else [given]
+    return [each for each in listed if isinstance(each, Mapping)]
+
+
 def _translate_step(step: Body, names: Mapping[str, Json]) -> Iterator[Body]:
     """Yield a step as a content; those of Google's own tools say nothing that the model's output does not."""
     match step.get("type"):
         case "user_input":
-            yield {"role": "user", "parts": _translate_contents(step.get("content"))}
+            yield {"role": "user", "parts": _translate_contents(step.get("content"), names)}
         case "model_output":
-            yield {"role": "model", "parts": _translate_contents(step.get("content"))}
+            yield {"role": "model", "parts": _translate_contents(step.get("content"), names)}
         case "function_call":
-            used = {"id": step.get("id"), "name": step.get("name"), "args": step.get("arguments") or {}}
-            yield {"role": "model", "parts": [{"functionCall": used}]}
+            yield {"role": "model", "parts": _translate_contents(step, names)}
         case "function_result":
-            name = step.get("name") or names.get(str(step.get("call_id"))) or step.get("call_id")
-            response = _translate_result(step.get("result"))
-            told = {"id": step.get("call_id"), "name": name, "response": response}
-            yield {"role": "user", "parts": [{"functionResponse": told}]}
+            yield {"role": "user", "parts": _translate_contents(step, names)}
         case None if "role" in step:  # a turn, as in earlier versions of the API
             role = "model" if step["role"] in ("model", "assistant") else "user"
-            yield {"role": role, "parts": _translate_contents(step.get("content"))}
+            yield {"role": role, "parts": _translate_contents(step.get("content"), names)}
+
+
+def _translate_contents(given: Json, names: Mapping[str, Json]) -> list[Body]:
+    """Return contents as parts. Results of functions say their names as the calls do, if they do not say them."""
+    if isinstance(given, str):
+        return [{"text": given}]
+    parts = list[Body]()
+    for content in _list_entries(given):
+        match content.get("type", "text"):
+            case "text":
+                parts.append({"text": content.get("text") or ""})
+            case "function_call":
+                used = {"id": content.get("id"), "name": content.get("name"), "args": content.get("arguments") or {}}
+                parts.append({"functionCall": used})
+            case "function_result":
+                name = content.get("name") or names.get(str(content.get("call_id"))) or content.get("call_id")
+                response = _translate_result(content.get("result"))
+                parts.append({"functionResponse": {"id": content.get("call_id"), "name": name, "response": response}})
+            case str(kind) if kind in _CONTENTS:
+                media = content.get("mime_type") or _CONTENTS[kind]
+                if content.get("data") is not None:
+                    parts.append({"inlineData": {"mimeType": media, "data": content["data"]}})
+                else:
+                    parts.append({"fileData": {"mimeType": media, "fileUri": content.get("uri") or ""}})
+    return parts
 
 
 def _translate_result(result: Json) -> Body:
@@ -310,23 +344,6 @@ def _translate_result(result: Json) -> Body:
         texts = [str(each.get("text") or "") for each in result if isinstance(each, Mapping)]
         return {"result": "\n".join(filter(None, texts)) if texts else result}
     return {"result": result}
-
-
-def _translate_contents(given: Json) -> list[Body]:
-    if isinstance(given, str):
-        return [{"text": given}]
-    listed = given if isinstance(given, list) else [given]
-    return [_translate_content(each) for each in listed if isinstance(each, Mapping)]
-
-
-def _translate_content(content: Body) -> Body:
-    """Return a content as a part."""
-    if content.get("type", "text") == "text":
-        return {"text": content.get("text") or ""}
-    media = content.get("mime_type") or _CONTENTS.get(str(content.get("type")), "application/octet-stream")
-    if content.get("data") is not None:
-        return {"inlineData": {"mimeType": media, "data": content["data"]}}
-    return {"fileData": {"mimeType": media, "fileUri": content.get("uri") or ""}}
 
 
 _CONTENTS = {  # their types, and their usual media types

@@ -82,3 +82,25 @@ def test_what_was_not_kept_is_not_found_if_unknown_ids_are_errors(model: str) ->
         assert server.ask(url, method=method).status == 404
     goes_on = {"model": model, "input": "x", "previous_interaction_id": made["id"]}
     assert server.ask(path, goes_on).status == 404
+
+
+THOUGHT = {"type": "thought", "signature": "x"}
+CALL = {"type": "function_call", "id": "1", "name": "find", "arguments": {"city": "Oslo"}}
+RESULT = {"type": "function_result", "call_id": "1", "result": "rain"}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([CALL, RESULT], id="steps"),
+        pytest.param([CALL, {"type": "user_input", "content": [RESULT]}], id="content of the user's step"),
+        pytest.param(
+            [{"role": "model", "content": [THOUGHT, CALL]}, {"role": "user", "content": [RESULT]}], id="turns"
+        ),
+    ],
+)
+def test_results_of_functions_are_steps_or_contents(steps: list[Any]) -> None:
+    server = local("rules: [{when: {tool_result: {name: find, text: '*rain*'}}, then: {text: Take a coat}}]\n")
+    asked = {"type": "user_input", "content": [{"type": "text", "text": "How is it in Oslo?"}]}
+    answered = server.ask("/gemini/v1beta/interactions", {"model": "m", "input": [asked, *steps]})
+    assert answered.json["steps"][-1]["content"] == [{"type": "text", "text": "Take a coat"}]

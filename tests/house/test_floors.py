@@ -70,6 +70,7 @@ FLOORS = {
             "uvicorn",
             "websockets",
             "httptools",
+            "h2",
             "httpx2",
             "watchfiles",
             "pydantic_core",

@@ -81,7 +81,6 @@ HEADS: dict[str, tuple[bytes, int]] = {
     "white space after the version": (_get(b"/v1/models", b"HTTP/1.1 "), 400),
     "no version": (b"GET /v1/models\r\n" + H + b"\r\n", 400),
     "HTTP/0.9": (_get(b"/v1/models", b"HTTP/0.9"), 400),
-    "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     "HTTP/1.10": (_get(b"/v1/models", b"HTTP/1.10"), 400),
     "a version in lower case": (_get(b"/v1/models", b"http/1.1"), 400),
     "a method with a bracket": (_get(b"/v1/models", method=b"G[T"), 400),

@@ -69,10 +69,7 @@ def frame_answer(request: RequestHead, status: int, headers: Iterable[Field], *,
 
     Raises RuntimeError for a header that cannot be sent.
     """
-    fields = [(name.lower(), value) for name, value in headers]
-    for name, value in fields:
-        if _NO_NAME.search(name) or _NO_VALUE.search(value):
-            raise RuntimeError(f"this is not a valid header: {name!r}: {value!r}")
+    fields = check_fields(headers)
     is_latest = request.version == "1.1"
     length = next((value for name, value in fields if name == b"content-length"), None)
     end = _choose_end(request, status, fields, states_length=length is not None)
@@ -86,6 +83,15 @@ def frame_answer(request: RequestHead, status: int, headers: Iterable[Field], *,
         fields.append((b"transfer-encoding", b"chunked"))
     lines = b"".join([b"%b: %b\r\n" % field for field in fields])
     return Framing(lines, end, keep_alive=stays, missing=int(length or 0) if end is BodyEnd.LENGTH else 0)
+
+
+def check_fields(headers: Iterable[Field]) -> list[Field]:
+    """Return headers with their names in lower case. Raises RuntimeError for one that cannot be sent."""
+    fields = [(name.lower(), value) for name, value in headers]
+    for name, value in fields:
+        if _NO_NAME.search(name) or _NO_VALUE.search(value):
+            raise RuntimeError(f"this is not a valid header: {name!r}: {value!r}")
+    return fields
 
 
 def find_phrase(status: int) -> str:

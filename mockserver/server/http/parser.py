@@ -37,10 +37,7 @@ _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0
 _LENGTH = b"content-length"
 _LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
 _END_OF_HEAD = b"\r\n\r\n"
-_OTHER_PROTOCOLS = {
-    b"\x16\x03": "This is a TLS handshake: the URL must begin with http://, not https://.",
-    b"PRI * HTTP/2": "This is HTTP/2: the client must speak HTTP/1.1.",
-}
+_TLS = b"\x16\x03"  # with which a handshake begins
 
 Field = tuple[bytes, bytes]  # a header: its name, in lower case, and its value
 
@@ -213,9 +210,8 @@ class RequestParser:
             return reason
         if reason is not None:
             raise error
-        for beginning, why in _OTHER_PROTOCOLS.items():
-            if data.startswith(beginning):
-                return make_bad_request(why)
+        if data.startswith(_TLS):
+            return make_bad_request("This is a TLS handshake: the URL must begin with http://, not https://.")
         if self.stage is Stage.HEAD:
             check_size(self._url, self._headers, measure_head(self._url, self._headers))
         return make_bad_request(f"This is not valid HTTP: {error}.")
@@ -281,24 +277,12 @@ class RequestParser:
 
     def _make_head(self, method: str, target: bytes, version: str, headers: list[Field]) -> RequestHead:
         """Return the head that was found unambiguous."""
-        raw_path, _, query = target.partition(b"?")
-        path = raw_path.decode()
         is_latest = version == "1.1"
         keep_alive = self._llhttp.should_keep_alive()
         expects = len(self._framing) > 1 and is_latest and any(name == b"expect" for name, _ in self._framing)
-        table = tabulate(headers)
-        return RequestHead(
-            method=method,
-            path=unquote(path) if "%" in path else path,
-            raw_path=raw_path,
-            query=query,
-            table=table,
-            version=version,
-            keep_alive=keep_alive,
-            expects=expects,
-            is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
-            passes_page_check=passes_page_check(method, table.by_name),
-        )
+        head = make_head(method, target, headers, version=version, keep_alive=keep_alive, expects=expects)
+        head.is_plain = is_latest and keep_alive and not expects and method not in _BODILESS
+        return head
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
@@ -320,6 +304,32 @@ class RequestParser:
         self._parts.append(RequestPart(self._head, body, is_first=self._is_new, is_last=is_last))
         self._is_new = False
         self._pieces = []
+
+
+def make_head(
+    method: str,
+    target: bytes,
+    headers: list[Field],
+    *,
+    version: str,
+    keep_alive: bool,
+    expects: bool,
+) -> RequestHead:
+    """Return the head of a request whose target and headers were found unambiguous."""
+    raw_path, _, query = target.partition(b"?")
+    path = raw_path.decode()
+    table = tabulate(headers)
+    return RequestHead(
+        method=method,
+        path=unquote(path) if "%" in path else path,
+        raw_path=raw_path,
+        query=query,
+        table=table,
+        version=version,
+        keep_alive=keep_alive,
+        expects=expects,
+        passes_page_check=passes_page_check(method, table.by_name),
+    )
 
 
 class KnownHead(Struct, eq=False):

@@ -27,6 +27,8 @@ from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses,
 from mockserver.server.limits import Unsent
 from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
 
+_PREFACE = b"PRI * HTTP/2.0\r\n"  # with which a client begins that speaks HTTP/2 without being asked (RFC 9113, 3.4)
+
 
 class Phase(IntEnum):
     """How far a connection has come; it never goes back."""
@@ -128,6 +130,9 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def _read(self, data: bytes) -> None:
         """Begin the requests that have come with these bytes, or go on with the latest; refuse what is not HTTP."""
+        if data.startswith(_PREFACE) and self.parser.stage is Stage.BETWEEN and self.pipeline.answering is None:
+            self._speak_http2(data)
+            return
         try:
             for part in self.parser.read(data):
                 head = part.head
@@ -269,7 +274,21 @@ class ConnectionProtocol(asyncio.Protocol):
             self.flow.resume_reading()
             self.data_received(data)
 
-    # WebSockets
+    # Other protocols
+
+    def _speak_http2(self, data: bytes) -> None:
+        """Give the connection to the protocol of HTTP/2, with which its client has begun."""
+        from mockserver.server.http.http2 import Http2Protocol  # few clients need it
+
+        self._leave_server()
+        protocol = Http2Protocol(
+            self,
+            self.config.loaded_app,
+            server_state=self.server_state,
+            watch=self.shared.watch,
+        )
+        self.transport.set_protocol(protocol)
+        protocol.begin(data)
 
     def _hand_over(self, head: RequestHead) -> bool:
         """Give the connection to the protocol of a WebSocket, and return True; False if there is none at the path."""

@@ -1,0 +1,273 @@
+"""HTTP/2, with which some clients begin unasked: requests side by side, whole bodies both ways, and their ends."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import Any
+
+import httpx2
+import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    Event,
+    InformationalResponseReceived,
+    ResponseReceived,
+    StreamEnded,
+    StreamReset,
+)
+
+from mockserver.server.app import Site
+from mockserver.server.http.deadlines import Deadlines
+from mockserver.server.http.http2 import MAX_STREAMS
+from mockserver.server.live import Live
+from mockserver.testing import MockServer
+from tests.kit.app_server import serve_app
+from tests.kit.local import local
+from tests.kit.processes import wait_until_true
+
+RULES = """
+rules:
+  - {when: {last_user: cut}, then: {text: One two three, faults: [{disconnect: {after_tokens: 1}}]}}
+  - {when: {last_user: reset}, then: {text: One two three, faults: [{reset: {after_tokens: 1}}]}}
+  - {when: {last_user: long}, then: {text: "{{ 'sea ' * 100000 }}"}}
+  - {when: {last_user: slow}, then: {text: Late, timing: {first_token: 30s}}}
+  - {when: {last_user: "*"}, then: {text: "You said {{ last_user }}"}}
+"""
+PATH = "/v1/chat/completions"
+START = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+PATIENCE = 60  # seconds for what takes far less than one on an idle machine
+SHORT = Deadlines(first=1.5, head=0.6, body=0.6, idle=1.2, farewell=0.4, linger=0.4, look=0.02)
+
+
+def ask(text: str, **more: Any) -> dict[str, Any]:
+    return {"model": "gpt-4o", "messages": [{"role": "user", "content": text}]} | more
+
+
+@pytest.fixture
+def live() -> Live:
+    return local(RULES).live
+
+
+@pytest.fixture
+def port(live: Live) -> Iterator[int]:
+    with serve(live) as listening:
+        yield listening
+
+
+def serve(live: Live, **more: Any) -> AbstractContextManager[int]:
+    site = Site(live)
+    return serve_app(site, refuse=site.directory.refuse_unread, **more)
+
+
+class Line:
+    """A client's connection, frame by frame."""
+
+    def __init__(self, port: int) -> None:
+        self.h2 = H2Connection(H2Configuration(header_encoding="utf-8"))
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self._come = deque[Event]()  # that nobody has taken
+        self.h2.initiate_connection()
+        self.flush()
+
+    def flush(self) -> None:
+        self.socket.sendall(self.h2.data_to_send())
+
+    def begin(
+        self, method: str = "POST", path: str = PATH, *, end: bool = False, headers: Mapping[str, str] = {}
+    ) -> int:
+        """Send the head of a request, and return its stream."""
+        stream = self.h2.get_next_available_stream_id()
+        head = {":method": method, ":path": path, ":scheme": "http", ":authority": "x"}
+        self.h2.send_headers(stream, [*head.items(), *headers.items()], end_stream=end)
+        self.flush()
+        return stream
+
+    def send(self, stream: int, data: bytes) -> None:
+        self.h2.send_data(stream, data, end_stream=True)
+        self.flush()
+
+    def events(self) -> Iterator[Event]:
+        """Yield what the server says until it closes."""
+        while self._come or (data := self.socket.recv(65_536)):
+            if not self._come:
+                self._come.extend(self.h2.receive_data(data))
+                for event in self._come:
+                    if isinstance(event, DataReceived):
+                        self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                if not any(isinstance(event, ConnectionTerminated) for event in self._come):
+                    self.flush()
+            while self._come:
+                yield self._come.popleft()
+
+    def receive(self, stream: int) -> tuple[dict[str, str], bytes]:
+        """Return the headers and the body of an answer."""
+        headers = dict[str, str]()
+        body = b""
+        for event in self.events():
+            match event:
+                case ResponseReceived(stream_id=at) if at == stream:
+                    headers = {str(name): str(value) for name, value in event.headers}
+                case DataReceived(stream_id=at) if at == stream:
+                    body += event.data
+                case StreamEnded(stream_id=at) if at == stream:
+                    return headers, body
+        raise AssertionError("the connection was closed")
+
+
+@contextmanager
+def open_line(port: int) -> Iterator[Line]:
+    line = Line(port)
+    with line.socket:
+        yield line
+
+
+def test_requests_are_answered_side_by_side(live: Live, port: int) -> None:
+    async def chat() -> list[httpx2.Response]:
+        async with httpx2.AsyncClient(http1=False, http2=True, base_url=f"http://127.0.0.1:{port}") as client:
+            return await asyncio.gather(*(client.post(PATH, json=ask(str(n), stream=n % 2 == 1)) for n in range(40)))
+
+    for number, answered in enumerate(asyncio.run(chat())):
+        assert (answered.status_code, answered.http_version) == (200, "HTTP/2")
+        assert "date" in answered.headers
+        assert "transfer-encoding" not in answered.headers
+        if number % 2:
+            assert answered.text.endswith("data: [DONE]\n\n")
+        else:
+            assert answered.json()["choices"][0]["message"]["content"] == f"You said {number}"
+    assert {(row.status, row.ended) for row in live.journal} == {(200, "complete")}
+
+
+def test_large_bodies_pass_the_windows_of_both_ends(port: int) -> None:
+    with httpx2.Client(http1=False, http2=True, base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
+        said = "sea " * 200_000
+        answered = client.post(PATH, json=ask(said, model="gpt-4.1")).json()
+        assert answered["choices"][0]["message"]["content"] == f"You said {said}"
+        assert client.post(PATH, json=ask("long")).json()["choices"][0]["message"]["content"] == "sea " * 100_000
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "said"),
+    [
+        ("GET", "/v1/nothing", 404, "Invalid URL (GET /v1/nothing)"),
+        ("PUT", "/v1/models", 405, "Not allowed to PUT"),
+        ("GET", "/v1/models#part", 400, "contains a #"),
+        ("GET", f"/v1/{'x' * 40_000}", 414, "longer than"),
+        ("GET", "/v1/%6dodels", 200, "gpt-4o"),
+    ],
+)
+def test_heads_are_judged_as_in_http_1(method: str, path: str, status: int, said: str, port: int) -> None:
+    with open_line(port) as line:
+        headers, body = line.receive(line.begin(method, path, end=True))
+        assert headers[":status"] == str(status)
+        assert said in body.decode()
+        assert line.receive(line.begin("GET", "/v1/models", end=True))[0][":status"] == "200"  # the connection stays
+
+
+def test_an_answer_to_head_has_no_body(port: int) -> None:
+    with open_line(port) as line:
+        headers, body = line.receive(line.begin("HEAD", "/v1/models", end=True))
+        assert (headers[":status"], body) == ("200", b"")
+
+
+def test_who_waits_is_told_to_send_the_body(port: int) -> None:
+    with open_line(port) as line:
+        stream = line.begin(headers={"expect": "100-continue"})
+        assert any(isinstance(event, InformationalResponseReceived) for event in line.events())
+        line.send(stream, json.dumps(ask("hi")).encode())
+        assert b"You said hi" in line.receive(stream)[1]
+
+
+def test_an_upload_that_is_too_large_is_refused_before_it_has_come() -> None:
+    with serve(local("settings: {max_body: 1000}\n").live) as port, open_line(port) as line:
+        stream = line.begin(headers={"content-length": "5000"})
+        headers, body = line.receive(stream)
+        assert (headers[":status"], b"max_body" in body) == ("413", True)
+        end = next(event for event in line.events() if isinstance(event, StreamReset))
+        assert (end.stream_id, end.error_code) == (stream, ErrorCodes.NO_ERROR)
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_fault_breaks_off_one_answer(streams: bool, live: Live, port: int) -> None:
+    with httpx2.Client(http1=False, http2=True, base_url=f"http://127.0.0.1:{port}") as client:
+        with pytest.raises(httpx2.RemoteProtocolError):
+            client.post(PATH, json=ask("cut", stream=streams))
+        assert client.post(PATH, json=ask("hi")).status_code == 200
+        with pytest.raises((httpx2.ReadError, httpx2.RemoteProtocolError)):
+            client.post(PATH, json=ask("reset", stream=streams))
+    *_, cut, _, reset = live.journal
+    assert (cut.ended, reset.ended) == ("disconnected", "reset")
+
+
+def test_a_client_that_waits_no_longer_is_noticed(live: Live, port: int) -> None:
+    with open_line(port) as line:
+        stream = line.begin()
+        line.send(stream, json.dumps(ask("slow")).encode())
+        line.receive(line.begin("GET", "/v1/models", end=True))
+        line.h2.reset_stream(stream, ErrorCodes.CANCEL)
+        line.flush()
+        line.receive(line.begin("GET", "/v1/models", end=True))
+    wait_until_true(lambda: [row.ended for row in live.journal if row.ended != "complete"] == ["client left"])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", START + b"\0\0\0\1\4\0\0\0\0", START + b"\xff" * 3 + bytes(300_000)],
+    ids=["another preface", "a head without a stream", "a frame without an end"],
+)
+def test_what_is_not_http_2_ends_the_connection(sent: bytes, port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
+        line.sendall(sent)
+        with suppress(ConnectionResetError):  # some of what was sent is not read
+            while line.recv(65_536):
+                pass
+
+
+def test_requests_that_are_left_at_once_do_not_heap_up() -> None:
+    async def never(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(PATIENCE)
+
+    with serve_app(never) as port, open_line(port) as line:
+        for _ in range(MAX_STREAMS + 1):
+            line.h2.reset_stream(line.begin(), ErrorCodes.CANCEL)
+        line.flush()
+        (end,) = [event for event in line.events() if isinstance(event, ConnectionTerminated)]
+        assert end.error_code is ErrorCodes.ENHANCE_YOUR_CALM
+
+
+def test_what_takes_too_long_ends(live: Live) -> None:
+    with serve(live, deadlines=SHORT) as port, open_line(port) as line:
+        headers, body = line.receive(line.begin())
+        assert (headers[":status"], b"took too long" in body) == ("408", True)
+        assert any(isinstance(event, ConnectionTerminated) for event in line.events())  # nobody uses it
+
+
+def test_a_server_that_stops_answers_what_has_begun() -> None:
+    begun = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
+        await asyncio.sleep(0.2)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    with ExitStack() as stack:
+        with serve_app(app) as port:
+            line = stack.enter_context(open_line(port))
+            stream = line.begin(end=True)
+            assert begun.wait(PATIENCE)
+        assert line.receive(stream)[1] == b"done"
+        assert any(isinstance(event, ConnectionTerminated) for event in line.events())
+
+
+def test_the_server_of_a_test_speaks_it_too() -> None:
+    with MockServer() as server, httpx2.Client(http1=False, http2=True, base_url=server.url) as client:
+        server.on(last_user="hi").reply("Hello")
+        assert client.post(PATH, json=ask("hi")).json()["choices"][0]["message"]["content"] == "Hello"

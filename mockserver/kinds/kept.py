@@ -25,7 +25,7 @@ FILES = ObjectKind(
 )
 UPLOADS = ObjectKind("upload", others=("complete_upload", "cancel_upload"))
 UPLOAD_PARTS = ObjectKind("upload_part", takes_files=True)
-CONVERSATIONS = ObjectKind("conversation", "retrieve update delete")
+CONVERSATIONS = ObjectKind("conversation", "retrieve update delete", listed_by="conversations")
 CONVERSATION_ITEMS = ObjectKind("conversation_item", "retrieve delete", listed_by="conversation_items")
 INTERACTIONS = ObjectKind("interaction", "retrieve delete", others=("cancel_interaction",))
 VECTOR_STORES = ObjectKind(

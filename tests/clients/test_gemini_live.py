@@ -235,11 +235,13 @@ def test_a_rate_that_changes_within_speech_ends_the_session(server: MockServer) 
             socket.recv()
 
 
-def _ask_live(server: MockServer, text: str, modality: str = "TEXT") -> Iterator[dict[str, Any]]:
+def _ask_live(
+    server: MockServer, text: str, modality: str = "TEXT", *, service: str = SERVICE, model: str = "x"
+) -> Iterator[dict[str, Any]]:
     """Yield what a session says to a text, up to the end of the turn; frames that are no JSON as `{"raw": ...}`."""
-    url = f"{server.base_url('gemini').replace('http', 'ws', 1)}/ws/{SERVICE}"
+    url = f"{server.base_url('gemini').replace('http', 'ws', 1)}/ws/{service}"
     with connect(url) as socket:
-        socket.send(json.dumps({"setup": {"model": "x", "generationConfig": {"responseModalities": [modality]}}}))
+        socket.send(json.dumps({"setup": {"model": model, "generationConfig": {"responseModalities": [modality]}}}))
         socket.recv()
         turns = [{"parts": [{"text": text}]}]
         socket.send(json.dumps({"clientContent": {"turns": turns, "turnComplete": True}}))
@@ -251,6 +253,14 @@ def _ask_live(server: MockServer, text: str, modality: str = "TEXT") -> Iterator
                 "toolCall" in message or "turnComplete" in message.get("serverContent", {})
             ):
                 return
+
+
+def test_vertex_ai_has_a_path_of_its_own(server: MockServer) -> None:
+    service = "google.cloud.aiplatform.v1beta1.LlmBidiService/BidiGenerateContent"
+    said = _ask_live(server, "hello", service=service, model=f"projects/p/locations/l/publishers/google/models/{MODEL}")
+    parts = [part for message in said for part in message["serverContent"].get("modelTurn", {}).get("parts", ())]
+    assert "".join(part["text"] for part in parts) == "Hi there, friend"
+    assert server.calls[0].model == MODEL
 
 
 def test_calls_come_together_and_last(server: MockServer) -> None:

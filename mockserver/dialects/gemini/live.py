@@ -32,6 +32,7 @@ from mockserver.kinds.realtime import AUTH_TOKEN
 from mockserver.media.samples import PCM
 
 PATH = "/ws/google.ai.generativelanguage.{version:version}.GenerativeService.BidiGenerateContent"
+VERTEX_PATH = "/ws/google.cloud.aiplatform.{version:version}.LlmBidiService/BidiGenerateContent"
 TOKENS = IdShape("auth_tokens/", 64, "hex")
 TTL = 1_800  # seconds in which a token is valid
 TTL_FOR_SESSIONS = 60  # seconds in which it opens sessions
@@ -39,8 +40,8 @@ USUAL_MODEL = "gemini-live-2.5-flash-preview"
 
 
 def make_turn_operations(render: Callable[[Call, Any], Reply], usual: Operation) -> Iterator[Operation]:
-    """Yield the operation of a turn, by a key and by a token; `usual` is that of content over HTTP."""
-    for path in (PATH, f"{PATH}Constrained"):
+    """Yield the operation of a turn, by a key, by a token and at Vertex AI; `usual` is that of content over HTTP."""
+    for path in (PATH, f"{PATH}Constrained", VERTEX_PATH):
         yield replace(
             usual, name="realtime", path=path, parse=parse_turn, render=render, over_socket="live", streams=True
         )

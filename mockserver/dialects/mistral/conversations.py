@@ -73,6 +73,7 @@ def make_conversation_operations() -> tuple[Operation, ...]:
             params={"id": "conv_1"},
             shows_reasoning=True,
         ),
+        _make_look_up("conversations", "GET", path="/conversations", work=_list_conversations),
         _make_look_up("conversation", "GET", path=conversation, work=_show),
         _make_look_up(items, "GET", path=f"{conversation}/history", work=_list_all),
         _make_look_up(items, "GET", path=f"{conversation}/messages", work=_list_messages),
@@ -262,10 +263,17 @@ async def _find(name: str, objects: Objects) -> KeptObject:
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
+    return ObjectView(_describe_conversation(kept), source=kept.source)
+
+
+async def _list_conversations(call: Call, objects: Objects) -> ObjectView:
+    return ObjectView({_LISTED: [_describe_conversation(kept) for kept in await objects.list(CONVERSATIONS.made_by)]})
+
+
+def _describe_conversation(kept: KeptObject) -> Body:
     moment = write_moment(kept.body["created"])
     shown = {key: value for key, value in kept.body.items() if key not in ("created", "entries") and value is not None}
-    body = {"object": "conversation", "id": kept.id, "created_at": moment, "updated_at": moment, **shown}
-    return ObjectView(body, source=kept.source)
+    return {"object": "conversation", "id": kept.id, "created_at": moment, "updated_at": moment, **shown}
 
 
 async def _list_all(call: Call, objects: Objects) -> ObjectView:

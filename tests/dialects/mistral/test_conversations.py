@@ -47,6 +47,7 @@ def test_a_conversation_goes_on_and_is_told() -> None:
     gone_on = service.go_on(name, "Hi again")
     history = service.ask(f"/conversations/{name}/history", method="GET").json
     shown = service.ask(f"/conversations/{name}", method="GET").json
+    listed = service.ask("/conversations", method="GET").json
 
     assert name.startswith("conv_")
     assert (begun["object"], gone_on["conversation_id"]) == ("conversation.response", name)
@@ -56,6 +57,7 @@ def test_a_conversation_goes_on_and_is_told() -> None:
     assert [entry["type"] for entry in history["entries"]] == ["message.input", "message.output"] * 2
     assert len({entry["id"] for entry in history["entries"]}) == 4
     assert (shown["name"], shown["instructions"]) == ("small talk", "Be kind.")
+    assert listed == [shown]
 
 
 def test_a_call_is_answered_with_its_result_alone() -> None:

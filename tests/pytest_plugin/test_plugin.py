@@ -200,7 +200,7 @@ def test_steps(mockserver):
 
 def test_endpoint(mockserver):
     import httpx
-    httpx.post(f"{mockserver.base_url('anthropic')}/v1/skills").raise_for_status()
+    httpx.post(f"{mockserver.base_url('anthropic')}/v1/agents").raise_for_status()
 """
     result = run_test_file(pytester, tests, "--tb=short")
     result.assert_outcomes(failed=9, errors=1)
@@ -212,7 +212,7 @@ def test_endpoint(mockserver):
     assert 'no rule answered "too early" (call 1)' in told
     assert ": its timing is ignored; set timing=True in the mark" in told
     assert ": 2 calls got step 1, as the number of assistant messages in a request chooses its step; for one" in told
-    assert 'mockserver.on(path="/v1/skills", method="POST").reply(json={})' in told
+    assert 'mockserver.on(path="/v1/agents", method="POST").reply(json={})' in told
     assert told.count("- mockserver -") == 6
 
 

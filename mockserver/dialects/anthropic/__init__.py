@@ -7,7 +7,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects.anthropic import batches, completions, files
+from mockserver.dialects.anthropic import batches, completions, files, skills
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
 from mockserver.dialects.anthropic.bodies import COUNT, NAME
 from mockserver.dialects.anthropic.clouds import list_vertex_operations
@@ -59,6 +59,7 @@ DIALECT = Dialect(
         ),
         *batches.make_operations(),
         *files.make_operations(),
+        *skills.make_operations(),
         completions.make_operation(),
         *make_model_operations(),
         *list_vertex_operations(),
@@ -69,6 +70,6 @@ DIALECT = Dialect(
     models=_MODELS,
     own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "items"}),
     missing=dict.fromkeys(
-        ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
+        ("/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
     ),
 )

@@ -3,8 +3,6 @@
 import re
 from functools import partial
 
-from msgspec.structs import replace
-
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
@@ -17,7 +15,7 @@ from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import make_file_reply, make_json_reply
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, write_request_id
-from mockserver.dialects.anthropic.models import find_page, read_integer
+from mockserver.dialects.anthropic.models import find_next_page, find_page, read_integer
 from mockserver.dialects.anthropic.request import FILES_BETA, list_betas
 from mockserver.kinds.kept import FILES
 from mockserver.kinds.objects import Objects, find_object
@@ -108,11 +106,8 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
         return ObjectView(find_page(listed, http))
     if (wanted := http.query.get("ids[]")) is not None:
         return ObjectView({"data": [file for file in listed if file["id"] in wanted.split(",")], "next_page": None})
-    cursor = http.query.get("page")
-    after = {} if cursor is None else {"after_id": cursor.removeprefix("page_")}
-    shown = find_page(listed, replace(http, query={"limit": http.query.get("limit", "20"), **after}))
-    following = f"page_{shown['last_id']}" if shown["has_more"] else None
-    return ObjectView({"data": shown["data"], "next_page": following})
+    page = find_next_page(listed, http)
+    return ObjectView({"data": page["data"], "next_page": page["next_page"]})
 
 
 def _describe(kept: KeptObject) -> dict[str, Json]:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
@@ -73,6 +75,15 @@ def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
         "first_id": shown[0]["id"] if shown else None,
         "last_id": shown[-1]["id"] if shown else None,
     }
+
+
+def find_next_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
+    """Return the part of a list that a query asks for: `limit` entries from the `page` that an earlier part named."""
+    cursor = http.query.get("page")
+    after = {} if cursor is None else {"after_id": cursor.removeprefix("page_")}
+    shown = find_page(entries, replace(http, query={"limit": http.query.get("limit", "20"), **after}))
+    following = f"page_{shown['last_id']}" if shown["has_more"] else None
+    return {"data": shown["data"], "has_more": shown["has_more"], "next_page": following}
 
 
 def read_integer(name: str, text: str, *, least: int, most: int) -> int:

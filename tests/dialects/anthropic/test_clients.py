@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
+from io import BytesIO
 from typing import Any, Literal
+from zipfile import ZipFile
 
 import anthropic
 import httpx
@@ -144,6 +146,56 @@ def test_a_file_that_nobody_uploaded_here(client: anthropic.Anthropic) -> None:
     assert len(client.files.download(file.id).read()) == file.size_bytes > 0
     assert client.files.delete(file.id).type == "file_deleted"
     assert client.files.retrieve_metadata(file.id) == file
+
+
+SKILL = ("notes/SKILL.md", b"---\nname: notes\ndescription: Takes notes.\n---\nWrite them down.")
+
+
+def test_skills_have_versions(client: anthropic.Anthropic) -> None:
+    skill = client.beta.skills.create(display_name="Notes", files=[SKILL])
+    second = client.beta.skills.versions.create(skill.id, files=[SKILL, ("notes/more.md", b"More.")])
+    shown = client.beta.skills.retrieve(skill.id)
+    assert (shown.display_name, shown.latest_version_id) == ("Notes", second.id)
+    assert (second.name, second.description, second.skill_id) == ("notes", "Takes notes.", skill.id)
+    assert [each.id for each in client.beta.skills.list()] == [skill.id]
+    assert list(client.beta.skills.list(source="anthropic")) == []
+
+    latest, first = client.beta.skills.versions.list(skill.id)
+    assert (latest, first.id) == (second, skill.latest_version_id)
+    archive = client.beta.skills.versions.download(latest.id, skill_id=skill.id).read()
+    with ZipFile(BytesIO(archive)) as opened:
+        assert opened.namelist() == ["notes/SKILL.md", "notes/more.md"]
+
+    with pytest.raises(anthropic.BadRequestError, match="Delete all versions first"):
+        client.beta.skills.delete(skill.id)
+    for version in (latest, first):
+        client.beta.skills.versions.delete(version.id, skill_id=skill.id)
+    assert client.beta.skills.delete(skill.id).type == "skill_deleted"
+    with pytest.raises(anthropic.NotFoundError):
+        client.beta.skills.retrieve(skill.id)
+
+
+def test_skills_in_the_words_of_the_beta(client: anthropic.Anthropic) -> None:
+    headers = {"anthropic-beta": "skills-2025-10-02"}
+    made = client.beta.skills.with_raw_response.create(files=[SKILL], extra_headers=headers)
+    skill = made.http_response.json()
+    assert (skill["display_title"], skill["source"]) == ("notes", "custom")
+    path = f"/v1/skills/{skill['id']}/versions/{skill['latest_version']}"
+    version = client.get(path, cast_to=object, options={"headers": headers})
+    assert isinstance(version, dict)
+    assert (version["version"], version["directory"]) == (skill["latest_version"], "notes")
+
+
+@pytest.mark.parametrize(("path", "status"), [("", 400), ("/skill_x/versions", 400)])
+def test_a_skill_has_files(path: str, status: int) -> None:
+    refused = local().ask(f"/anthropic/v1/skills{path}", {})
+    assert (refused.status, refused.json["error"]["message"]) == (status, "files: Field required")
+
+
+@pytest.mark.parametrize("path", ["skills/skill_x", "skills/skill_x/versions/1", "skills/skill_x/versions/1/content"])
+def test_without_generated_answers_an_unknown_skill_is_a_404(path: str) -> None:
+    assert local(unmatched="error").ask(f"/anthropic/v1/{path}", method="GET").status == 404
+    assert local().ask(f"/anthropic/v1/{path}", method="GET").status == 200
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "file_x"), ("GET", "file_x/content"), ("DELETE", "file_x")])

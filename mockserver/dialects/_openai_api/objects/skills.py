@@ -38,7 +38,7 @@ class Skills(Resource):
         return kept
 
     async def make(self, new: New, objects: Objects) -> Body:
-        described = {key: new.fields.get(key, usual) for key, usual in _USUAL.items()}
+        described = {key: new.fields.get(key, usual) for key, usual in USUAL_SKILL.items()}
         return {**described, "default_version": "1", "latest_version": "1"}
 
     @serve("GET", "content")
@@ -75,7 +75,7 @@ class SkillVersions(Resource):
         return ObjectView(self.show(await self.create(made, objects)))
 
     async def make(self, new: New, objects: Objects) -> Body:
-        described = {key: new.fields.get(key, usual) for key, usual in _USUAL.items()}
+        described = {key: new.fields.get(key, usual) for key, usual in USUAL_SKILL.items()}
         name = objects.draw_id(self.ids, f"version {new.owner} {new.id}")
         return {"id": name, "skill_id": new.owner, "version": new.id, **described}
 
@@ -95,11 +95,16 @@ def read_skill(http: HttpRequest, validation: Validation) -> New:
     files = form.find_files("files")
     if not files and validation is Validation.LIVE:
         raise refuse(Complaint("missing", ("files",)))
-    if (size := sum([len(file.content) for file in files])) > MAX_BYTES:
-        raise Failure("too_large", f"A skill may have {MAX_BYTES:,} bytes; these files have {size:,}.")
-    data = files[0].data if len(files) == 1 and files[0].data.startswith(_ZIP) else zip_files(files)
+    data = join_files(files)
     default = nest_fields(form).get("default")
     return New(fields={"default": default, **describe(data)}, data=data, file_name="skill.zip")
+
+
+def join_files(files: Sequence[Part]) -> bytes:
+    """Return the files of a skill as a zip archive; the only one may be that already. Raises Failure."""
+    if (size := sum([len(file.content) for file in files])) > _MAX_BYTES:
+        raise Failure("too_large", f"A skill may have {_MAX_BYTES:,} bytes; these files have {size:,}.")
+    return files[0].data if len(files) == 1 and files[0].data.startswith(_ZIP) else zip_files(files)
 
 
 def describe(archive: bytes) -> Body:
@@ -130,7 +135,7 @@ def read_front_matter(text: str) -> Body:
         if line.rstrip() == "---":
             return stated
         key, _, value = line.partition(":")
-        if key in _USUAL:
+        if key in USUAL_SKILL:
             stated[key] = value.strip().strip("\"'")
     return {}  # it has no end
 
@@ -161,5 +166,5 @@ def _count_version(kept: KeptObject) -> KeptObject:
     return kept.change(latest_version=str(int(kept.body["latest_version"]) + 1))
 
 
-MAX_BYTES = 50_000_000  # of the files of a skill, which are joined in memory
-_USUAL = {"name": "skill", "description": "A skill."}
+_MAX_BYTES = 50_000_000  # of the files of a skill, which are joined in memory
+USUAL_SKILL = {"name": "skill", "description": "A skill."}

@@ -1,0 +1,220 @@
+"""Skills and their versions, which messages can name (https://platform.claude.com/docs/en/api/skills).
+
+Clients that ask for the beta get them in its words, which were changed later.
+"""
+
+from functools import partial
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._forms import Form, read_form
+from mockserver.dialects._openai_api.objects.skills import USUAL_SKILL, describe, join_files, show_zip
+from mockserver.dialects._parse import look_up
+from mockserver.dialects.anthropic.bodies import NAME
+from mockserver.dialects.anthropic.errors import refuse
+from mockserver.dialects.anthropic.files import render_view
+from mockserver.dialects.anthropic.models import find_next_page
+from mockserver.dialects.anthropic.request import list_betas
+from mockserver.kinds.kept import SKILL_VERSIONS, SKILLS
+from mockserver.kinds.objects import Objects, find_object
+from mockserver.media.large_data import hash_data
+from mockserver.wire.parts import write_moment
+
+_PATH = "/v1/skills"
+_BETA = "skills-2025-10-02"
+_IDS = IdShape("skill_01", 22, "base58")
+_VERSION_IDS = IdShape("skillver_01", 22, "base58")
+
+
+def make_operations() -> tuple[Operation, ...]:
+    """Return the operations on skills and their versions."""
+    one = _PATH + "/{id}"
+    versions = _PATH + "/{owner}/versions"
+    version = versions + "/{id}"
+    found = [
+        Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view)
+        for name, method, path, work in (
+            ("skills", "GET", _PATH, _list),
+            ("skill", "GET", one, _show),
+            ("delete_skill", "DELETE", one, _delete),
+            ("skill_versions", "GET", versions, _list_versions),
+            ("skill_version", "GET", version, _show_version),
+            ("delete_skill_version", "DELETE", version, _delete_version),
+            ("skill_version_content", "GET", f"{version}/content", _show_content),
+        )
+    ]
+    return (
+        Operation(SKILLS.made_by, "POST", _PATH, parse=_parse_skill, render=render_view),
+        Operation(SKILL_VERSIONS.made_by, "POST", versions, parse=_parse_version, render=render_view),
+        *found,
+    )
+
+
+def _parse_skill(http: HttpRequest, validation: Validation) -> Call:
+    archive, raw = _read(http, validation)
+    meaning = {**raw, "sha256": hash_data(archive)}
+    return Call(NAME, SKILLS.made_by, model="", http=http, meaning=meaning, raw=raw, work=partial(_create, archive))
+
+
+def _parse_version(http: HttpRequest, validation: Validation) -> Call:
+    archive, raw = _read(http, validation)
+    skill = http.path_params["owner"]
+    return Call(
+        NAME,
+        SKILL_VERSIONS.made_by,
+        model="",
+        http=http,
+        meaning={**raw, "skill": skill, "sha256": hash_data(archive)},
+        raw=raw,
+        id=skill,
+        work=partial(_create_version, archive),
+    )
+
+
+def _read(http: HttpRequest, validation: Validation) -> tuple[bytes, dict[str, Json]]:
+    """Return the files of a form as a zip archive, and what they and the form say about a skill. Raises Failure."""
+    try:
+        form = read_form(http)
+    except ValueError:
+        form = Form()
+    files = form.find_files("files")
+    if not files and validation is not Validation.OFF:
+        raise refuse("files: Field required")
+    archive = join_files(files)
+    described = {**USUAL_SKILL, **describe(archive)}
+    fields = dict(form.list_fields())
+    title = fields.get("display_name") or fields.get("display_title") or described["name"]
+    return archive, {**described, "title": title}
+
+
+async def _create(archive: bytes, call: Call, objects: Objects) -> ObjectView:
+    """Keep a skill and its first version."""
+    name = objects.derive_id(_IDS)
+    version = await _keep_version(archive, call, objects, skill=name)
+    body = {"title": call.raw["title"], "created": objects.now, "latest": version.id}
+    made = KeptObject(NAME, SKILLS.made_by, id=name, body={**body, "number": version.body["number"]})
+    await objects.keep(made)
+    return ObjectView(_describe_skill(made, call), source="generated")
+
+
+async def _create_version(archive: bytes, call: Call, objects: Objects) -> ObjectView:
+    """Keep another version of a skill, which becomes the latest."""
+    skill = await _find_skill(call.id, objects)
+    version = await _keep_version(archive, call, objects, skill=skill.id)
+    number = version.body["number"]
+    await objects.change(skill, lambda found: found.change(latest=version.id, number=number))
+    return ObjectView(_describe_version(version, call), source=skill.source)
+
+
+async def _keep_version(archive: bytes, call: Call, objects: Objects, *, skill: str) -> KeptObject:
+    earlier = await objects.list(SKILL_VERSIONS.made_by, skill)
+    made = KeptObject(
+        NAME,
+        SKILL_VERSIONS.made_by,
+        id=objects.draw_id(_VERSION_IDS, "version"),
+        owner=skill,
+        body={
+            "name": call.raw["name"],
+            "description": call.raw["description"],
+            "created": objects.now,
+            "number": str(objects.now * 1_000_000 + len(earlier)),  # microseconds, in the beta's words
+        },
+        data=archive,
+    )
+    await objects.keep(made)
+    return made
+
+
+async def _find_skill(name: str, objects: Objects) -> KeptObject:
+    """Return a skill by its id. Raises Failure; one that nobody made may be made up."""
+    body = {"title": USUAL_SKILL["name"], "created": objects.now, "latest": "latest", "number": "latest"}
+    invented = KeptObject(NAME, SKILLS.made_by, id=name, body=body, invented=True)
+    return await find_object(objects, SKILLS.made_by, name, invented=invented)
+
+
+async def _find_version(call: Call, objects: Objects) -> KeptObject:
+    """Return a version by its id, its number in the beta, or as `latest`. Raises Failure, unless it may be made up."""
+    owner = call.http.path_params["owner"]
+    for kept in reversed(await objects.list(SKILL_VERSIONS.made_by, owner)):
+        if call.id in (kept.id, kept.body["number"], "latest"):
+            return kept
+    body = {**USUAL_SKILL, "created": objects.now, "number": call.id}
+    invented = KeptObject(NAME, SKILL_VERSIONS.made_by, id=call.id, owner=owner, body=body, invented=True)
+    return await find_object(objects, SKILL_VERSIONS.made_by, f"{owner}/{call.id}", invented=invented)
+
+
+async def _list(call: Call, objects: Objects) -> ObjectView:
+    kept = reversed(await objects.list(SKILLS.made_by))
+    own = call.http.query.get("source", "custom") == "custom"
+    listed = [_describe_skill(each, call) for each in kept] if own else []
+    return ObjectView(find_next_page(listed, call.http))
+
+
+async def _show(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find_skill(call.id, objects)
+    return ObjectView(_describe_skill(kept, call), source=kept.source)
+
+
+async def _delete(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find_skill(call.id, objects)
+    if await objects.list(SKILL_VERSIONS.made_by, kept.id):
+        raise refuse("Cannot delete skill with existing versions. Delete all versions first.")
+    await objects.change(kept, KeptObject.forget)
+    return ObjectView({"id": kept.id, "type": "skill_deleted"}, source=kept.source)
+
+
+async def _list_versions(call: Call, objects: Objects) -> ObjectView:
+    kept = reversed(await objects.list(SKILL_VERSIONS.made_by, call.http.path_params["owner"]))
+    return ObjectView(find_next_page([_describe_version(each, call) for each in kept], call.http))
+
+
+async def _show_version(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find_version(call, objects)
+    return ObjectView(_describe_version(kept, call), source=kept.source)
+
+
+async def _delete_version(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find_version(call, objects)
+    await objects.change(kept, KeptObject.forget)
+    name = kept.body["number"] if _wants_beta(call) else kept.id
+    return ObjectView({"id": name, "type": "skill_version_deleted"}, source=kept.source)
+
+
+async def _show_content(call: Call, objects: Objects) -> ObjectView:
+    return show_zip(await _find_version(call, objects))
+
+
+def _wants_beta(call: Call) -> bool:
+    """Return whether a client asks for the beta's words."""
+    return _BETA in list_betas(call.http)
+
+
+def _describe_skill(kept: KeptObject, call: Call) -> dict[str, Json]:
+    """Return a skill as clients see it."""
+    stated = kept.body
+    moment = write_moment(stated["created"])
+    words = (
+        {"display_title": stated["title"], "latest_version": stated["number"], "source": "custom"}
+        if _wants_beta(call)
+        else {"display_name": stated["title"], "latest_version_id": stated["latest"], "source": {"type": "custom"}}
+    )
+    return {"id": kept.id, "type": "skill", **words, "created_at": moment, "updated_at": moment}
+
+
+def _describe_version(kept: KeptObject, call: Call) -> dict[str, Json]:
+    """Return a version of a skill as clients see it."""
+    stated = kept.body
+    words = {"version": stated["number"], "directory": stated["name"]} if _wants_beta(call) else {}
+    return {
+        "id": kept.id,
+        "type": "skill_version",
+        "skill_id": kept.owner,
+        "name": stated["name"],
+        "description": stated["description"],
+        **words,
+        "created_at": write_moment(stated["created"]),
+    }

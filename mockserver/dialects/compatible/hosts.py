@@ -116,14 +116,18 @@ def _find_addresses(answer: Answer) -> Mapping[str, Json]:
     return {"citations": found} if found else {}
 
 
-def _find_provider(answer: Answer) -> Mapping[str, Json]:
-    """Return who served an answer of OpenRouter: the one whose model it is."""
-    maker = answer.model.partition("/")[0]
-    return {"provider": _PROVIDERS.get(maker, "Mockserver")}
+def find_provider(model: str) -> str:
+    """Return who serves a model of OpenRouter: its maker."""
+    return _PROVIDERS.get(model.partition("/")[0], "Mockserver")
+
+
+def _tell_provider(answer: Answer) -> Mapping[str, Json]:
+    return {"provider": find_provider(answer.model)}
 
 
 _PROVIDERS = {
     "anthropic": "Anthropic",
+    "cohere": "Cohere",
     "deepseek": "DeepSeek",
     "google": "Google",
     "meta-llama": "Together",
@@ -209,7 +213,7 @@ OPENROUTER = Host(
         comment="OPENROUTER PROCESSING",
         call_index=True,
         extras=ChatExtras(
-            body=_find_provider, chunk=_find_provider, choice=lambda finish: {"native_finish_reason": finish}
+            body=_tell_provider, chunk=_tell_provider, choice=lambda finish: {"native_finish_reason": finish}
         ),
         reads_model=True,
     ),

@@ -1,5 +1,6 @@
-"""Rerank at the hosts that have it: Together (https://docs.together.ai/reference/rerank) and vLLM, which takes Jina's
-and Cohere's bodies alike (https://docs.vllm.ai/en/latest/models/pooling_models/scoring).
+"""Rerank at the hosts that have it: Together (https://docs.together.ai/reference/rerank), OpenRouter
+(https://openrouter.ai/docs/api/api-reference/rerank) and vLLM, which takes Jina's and Cohere's bodies alike
+(https://docs.vllm.ai/en/latest/models/pooling_models/scoring).
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import BodyModel, Object, integer, label_member, list_of, optional, shape, union_by
 from mockserver.dialects._reply import make_json_reply, write_request_id
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
-from mockserver.dialects.compatible.hosts import VLLM, Host
+from mockserver.dialects.compatible.hosts import VLLM, Host, find_provider
 from mockserver.dialects.compatible.request import NAME
 from mockserver.kinds.rerank import Ranking
 
@@ -31,6 +32,19 @@ _TOGETHER = BodyModel(
     shape(model=str, top_n=optional(integer(1)), rank_fields=optional(list_of(str)), **_Shared),
 )
 _VLLM = BodyModel(shape(model=optional(str), top_n=optional(integer(0)), **_Shared))
+
+_OPENROUTER = BodyModel(
+    shape(
+        model=str,
+        query=str,
+        documents=list_of(_Document, 1),
+        top_n=optional(integer(1)),
+        provider=optional(Object),
+        session_id=optional(str),
+        trace=optional(Object),
+        user=optional(str),
+    )
+)
 
 
 def _render_together(call: Call, outcome: Ranking) -> Reply:
@@ -50,6 +64,21 @@ def _show_document(call: Call, index: int) -> Json:
         return {}
     document = call.raw["documents"][index]
     return {"text": document if isinstance(document, str) else compact(document)}
+
+
+def _render_openrouter(call: Call, outcome: Ranking) -> Reply:
+    def find_document(index: int) -> Json:
+        document = call.raw["documents"][index]
+        return {"text": document} if isinstance(document, str) else document
+
+    body = {
+        "id": f"gen-rerank-{outcome.id}",
+        "model": outcome.model,
+        "provider": find_provider(outcome.model),
+        "results": list_ranked(outcome, show_ranked, find_document),
+        "usage": {"total_tokens": outcome.tokens, "search_units": 1, "cost": 0.002},
+    }
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def _render_vllm(call: Call, outcome: Ranking) -> Reply:
@@ -73,6 +102,7 @@ class _RerankApi(Struct, frozen=True, kw_only=True):
 
 _APIS: Mapping[str, _RerankApi] = {
     "together": _RerankApi(model=_TOGETHER, paths=("/rerank",), render=_render_together),
+    "openrouter": _RerankApi(model=_OPENROUTER, paths=("/rerank",), render=_render_openrouter),
     "vllm": _RerankApi(model=_VLLM, paths=("/rerank", "/v2/rerank"), render=_render_vllm, usual_model=VLLM.models[0]),
 }
 

@@ -121,10 +121,10 @@ def _read_request(call: Call) -> Request:
 
 
 def write_instance(call: Call, seed: Seed, options: Options) -> DraftChoice:
-    """Write an instance of `options["schema"]`, or of the request's schema, as JSON text."""
+    """Write an instance of `options["schema"]`, or of the request's schema, as JSON text; without one, an object."""
     requested = options.get("schema", call.options.schema)
-    if requested is None and (found := find_shape(call.last_user, call.system, json_anyway=True)) is not None:
-        return _draft(compact(_fill_shape(found, call, seed)))
+    if requested is None:
+        return write_json(call, seed, options)
     try:
         return _draft(compact(_fill(requested, call, seed=seed, said=call.last_user)))
     except Failure:

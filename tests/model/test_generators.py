@@ -53,6 +53,7 @@ def test_kinds() -> None:
         ({"response_format": "text"}, "prose"),
         ({"response_format": "json_object"}, "json"),
         ({"response_format": "json_schema", "schema": WEATHER}, "schema"),
+        ({"response_format": "json_schema"}, "json"),  # the AI SDK asks so for any object
     ],
 )
 def test_auto_does_what_the_format_asks_for(asked: dict[str, Any], kind: str) -> None:

@@ -108,12 +108,14 @@ def _check_range(value: Json) -> Json:
 
 
 Share = usually(number(0, 1), BeforeValidator(_check_range)(number()))
-# `scope` is of a beta that the official client does not name, but coding agents send.
-CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 
 
 def _make_block_type(kind: str, **fields: Type) -> Type:
     return closed_shape(type=literal(kind), **fields)
+
+
+# `scope` is of a beta that the official client does not name, but coding agents send.
+CacheControl = tag_union("type", _make_block_type("ephemeral", ttl=not_null(literal("5m", "1h")), scope=optional(str)))
 
 
 def _make_cacheable_block_type(kind: str, **fields: Type) -> Type:

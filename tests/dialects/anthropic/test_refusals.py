@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,20 @@ SOURCE = {
     "type": "base64",
     "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 }
+# Pictures by their width; of each, only the head.
+PICTURES = {
+    width: {
+        "type": "image",
+        "source": {
+            **SOURCE,
+            "media_type": "image/png",
+            "data": b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + b"\0\0\0\x01").decode(),
+        },
+    }
+    for width in (2000, 2001, 8001)
+}
+LARGE = b64encode(b"\x89PNG" + bytes(3_932_159)).decode()
+CLOSED = {"type": "object", "additionalProperties": False}
 BLANK = {"type": "text", "text": "\n"}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 LIVE = {
@@ -168,13 +183,144 @@ LIVE = {
         NEW,
         "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
         "(https://json-schema.org/draft/2020-12). Learn more about tool use at "
-        "https://docs.claude.com/en/docs/tool-use.",
+        "https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview.",
     ),
     "a result of a search that nobody made": (
         {"messages": [*USUAL["messages"], {"role": "assistant", "content": [FOUND]}, *USUAL["messages"]]},
         NEW,
         "messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: srvtoolu_1. Each "
         "`web_search_tool_result` block must have a corresponding `server_tool_use` block before it.",
+    ),
+    "an address": (
+        {"metadata": {"user_id": "kim@example.com"}},
+        NEW,
+        "metadata.user_id: user_id appears to contain an email address",
+    ),
+    "too many strict tools": (
+        {"tools": [{"name": f"a{n}", "strict": True, "input_schema": CLOSED} for n in range(21)]},
+        NEW,
+        "Too many strict tools (21). The maximum number of strict tools supported is 20. "
+        "Try reducing the number of tools marked as strict.",
+    ),
+    "too many optional properties": (
+        {
+            "tools": [
+                {
+                    "name": "a",
+                    "strict": True,
+                    "input_schema": {**CLOSED, "properties": {f"b{n}": {} for n in range(13)}},
+                }
+            ],
+            "output_config": {
+                "format": {
+                    "type": "json_schema",
+                    "schema": {
+                        **CLOSED,
+                        "properties": {
+                            "a": {
+                                "type": "array",
+                                "items": {**CLOSED, "properties": {f"b{n}": {} for n in range(12)}},
+                            }
+                        },
+                        "required": ["a"],
+                    },
+                }
+            },
+        },
+        NEW,
+        "Schemas contains too many optional parameters (25), which would make grammar compilation inefficient. "
+        "Reduce the number of optional parameters in your tool schemas (limit: 24).",
+    ),
+    "too many unions": (
+        {
+            "tools": [
+                {
+                    "name": "a",
+                    "strict": True,
+                    "input_schema": {
+                        **CLOSED,
+                        "properties": {f"b{n}": {"type": ["string", "null"]} for n in range(17)},
+                        "required": [f"b{n}" for n in range(17)],
+                    },
+                }
+            ]
+        },
+        NEW,
+        "Schemas contains too many parameters with union types (17 parameters with type arrays or anyOf). This causes "
+        "exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: 16 parameters "
+        "with unions).",
+    ),
+    "an image of many bytes": (
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "image", "source": {**SOURCE, "media_type": "image/png", "data": LARGE}}],
+                },
+            ]
+        },
+        NEW,
+        "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes",
+    ),
+    "a long image": (
+        {"messages": [{"role": "user", "content": [PICTURES[8001]]}]},
+        NEW,
+        "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: "
+        "8000 pixels",
+    ),
+    "a long image among many": (
+        {"messages": [{"role": "user", "content": [PICTURES[2000]] * 20 + [PICTURES[2001]]}]},
+        NEW,
+        "messages.0.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size "
+        "for many-image requests: 2000 pixels",
+    ),
+    "a failure without a reason": (
+        {
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "is_error": True}]},
+            ]
+        },
+        NEW,
+        "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true",
+    ),
+    "a failure with an image": (
+        {
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]},
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [PICTURES[2000]]}
+                    ],
+                },
+            ]
+        },
+        NEW,
+        "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true",
+    ),
+    "an effort of other models": (
+        {"model": "claude-haiku-4-5-20251001", "output_config": {"effort": "low"}},
+        NEW,
+        "This model does not support the effort parameter.",
+    ),
+    "adaptive thinking of newer models": (
+        {"thinking": {"type": "adaptive"}},
+        NEW,
+        "adaptive thinking is not supported on this model",
+    ),
+    "a system message for an older model": (
+        {"messages": [*USUAL["messages"], {"role": "system", "content": "Be kind."}]},
+        NEW,
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
+        "an input message role.",
+    ),
+    "a system message as the first": (
+        {"model": "claude-opus-4-8", "messages": [{"role": "system", "content": "Be kind."}, *USUAL["messages"]]},
+        NEW,
+        "messages.0: use the top-level 'system' parameter for the initial system prompt",
     ),
     "an effort of newer models": (
         {"model": "claude-opus-4-6", "output_config": {"effort": "xhigh"}},
@@ -251,6 +397,11 @@ MODEL_LIMITS = [
     ("claude-opus-4-6", {"temperature": 0.5}, 200),
     ("claude-opus-5", {"temperature": 0.5}, 400),
     ("claude-sonnet-4-6", THINKING, 200),
+    ("claude-opus-4-5-20251101", {"output_config": {"effort": "low"}}, 200),
+    ("claude-opus-4-5-20251101", {"output_config": {"effort": "max"}}, 400),
+    ("claude-sonnet-4-5@20250929", {"output_config": {"effort": "low"}}, 400),
+    ("claude-3-7-sonnet-latest", {"thinking": {"type": "adaptive"}}, 400),
+    ("claude-next", {"output_config": {"effort": "low"}, "thinking": {"type": "adaptive"}}, 200),
     ("claude-haiku-5-5", THINKING, 400),
     ("claude-haiku-5-5", {"thinking": {"type": "adaptive"}}, 200),
 ]
@@ -292,7 +443,7 @@ HISTORIES = {
         ("u", "Hi"), ("a", [USED]), ("s", "Be kind."), ("a", [OTHER]), ("u", [RESULT, OTHER_RESULT])
     ),
     "a system message between results": turns(
-        ("s", "Be kind."), ("u", "Hi"), ("a", [USED, OTHER]), ("u", [RESULT]), ("s", "Be brief."), ("u", [OTHER_RESULT])
+        ("u", "Hi"), ("a", [USED, OTHER]), ("u", [RESULT]), ("s", "Be brief."), ("u", [OTHER_RESULT])
     ),
 }
 
@@ -300,7 +451,7 @@ HISTORIES = {
 @pytest.mark.parametrize("name", HISTORIES)
 def test_order_is_that_of_merged_turns(name: str) -> None:
     for mode in ("published", "live"):
-        status, found = ask({"messages": HISTORIES[name]}, validation=mode)
+        status, found = ask({"model": "claude-opus-4-8", "messages": HISTORIES[name]}, validation=mode)
         assert status == 200, found
 
 

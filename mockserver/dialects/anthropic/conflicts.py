@@ -242,7 +242,6 @@ def find_live_conflicts(body: Body) -> Messages:
         yield "messages: final assistant content cannot end with trailing whitespace"
     yield from _check_images(blocks)
     yield from _find_wrong_errors(blocks)
-    yield from _find_unthinking_turn(body)
     yield from _find_unasked_of_server(blocks)
     yield from find_unpaired(body, first=True)
 
@@ -424,17 +423,6 @@ def _find_unasked_of_server(blocks: Blocks) -> Messages:
             yield _UNASKED_OF_SERVER.format(at=at, index=index, kind=kind, id=clip(block["tool_use_id"]))
 
 
-def _find_unthinking_turn(body: Body) -> Messages:
-    """Yield the last turn of the assistant if thinking is enabled, but the turn calls tools without thinking first."""
-    if (body.get("thinking") or {}).get("type") != "enabled":
-        return
-    turns = [turn.blocks for turn in _merge_turns(body["messages"]) if turn.role == "assistant" and turn.blocks]
-    last = turns[-1] if turns else []
-    for at, index, _, first in last[:1]:
-        if "thinking" not in first["type"] and any(placed.block["type"] == "tool_use" for placed in last):
-            yield _THOUGHTLESS.format(at=at, index=index, kind=first["type"])
-
-
 def _find_unsupported(schema: Json) -> Messages:
     """Yield why structured outputs do not support a schema."""
     if isinstance(schema, list):
@@ -533,12 +521,6 @@ _ITEMS = "For 'array' type, 'minItems' values other than 0 or 1 are not supporte
 _TTL = (
     "{place}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
     "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
-)
-_THOUGHTLESS = (
-    "messages.{at}.content.{index}.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. "
-    "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
-    "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. "
-    "To avoid this requirement, disable `thinking`."
 )
 _UNANSWERED = (
     "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "

@@ -82,7 +82,8 @@ def _make_refusal(error: ErrorDetails, body: Body) -> Failure:
             expected = ", ".join(tag for tag in tags if not is_label(tag.strip("'")))
             message = message.format(tag=clip(str(error["ctx"]["tag"])), expected=expected)
         case "literal_error" if steps[-1] == "role":
-            message = "Input should be 'user' or 'assistant'"  # of late, it may be 'system', too
+            role = clip(str(error["input"]))
+            return refuse(f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant".')
         case "greater_than_equal" if steps == ["max_tokens"]:
             message = "Input should be greater than or equal to 1"  # from when 0 was not allowed
     return refuse(f"{'.'.join(clip(str(step)) for step in steps)}: {message}")

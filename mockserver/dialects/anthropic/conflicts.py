@@ -3,6 +3,7 @@
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import pairwise, takewhile
 from operator import attrgetter
 from typing import NamedTuple
@@ -90,11 +91,10 @@ def _list_blocks(messages: Iterable[Body]) -> Blocks:
 
 
 def _find_empty(body: Body, blocks: Blocks) -> Messages:
-    last = len(body["messages"]) - 1
     for at, message in enumerate(body["messages"]):
         configures = "content" not in message and message.get("output_config")  # a system message
-        if not message.get("content") and not configures and not (at == last and message["role"] == "assistant"):
-            yield _EMPTY.format(at=at)
+        if not message.get("content") and not configures and message["role"] != "assistant":
+            yield f"messages.{at}: {message['role']} messages must have non-empty content"
     system = body.get("system")
     written = [*_locate_blocks(blocks), *_locate_instructions(system if isinstance(system, list) else ())]
     empty = [(place, block) for place, block in written if block["type"] == "text" and block["text"] == ""]
@@ -190,7 +190,9 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
     for before, turn in pairwise(turns):
         made = {placed.block["id"] for placed in before.blocks if placed.block["type"] == "tool_use"}
         for at, index, _, block in filter(_is_result, turn.blocks):
-            if block["tool_use_id"] not in made:
+            if turn.role == "assistant":
+                yield _MISPLACED.format(at=at, kind="tool_result", role="user")
+            elif block["tool_use_id"] not in made:
                 yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
 
 
@@ -236,13 +238,23 @@ def find_live_conflicts(body: Body) -> Messages:
         if "input_schema" in tool:
             yield from (f"tools.{at}.custom.input_schema{why}" for why in _find_refused_input(tool))
     yield from _find_overload(body)
+    yield from _check_deferred(body, blocks)
     yield from _check_model(body)
     yield from _find_blank(body)
     if (text := find_prefill(body["messages"])) != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
+    for at, _, role, block in blocks[-1:]:
+        if at == len(body["messages"]) - 1 and role == "assistant" and block["type"] == "thinking":
+            yield f"messages.{at}: The final block in an assistant message cannot be `thinking`."
     yield from _check_images(blocks)
+    for place, block in _locate_blocks(blocks):
+        if block["type"] == "document" and block["source"]["type"] == "base64":
+            yield from _check_pdf(f"{place}.pdf.source.base64.data", block["source"]["data"])
     yield from _find_wrong_errors(blocks)
     yield from _find_unasked_of_server(blocks)
+    for at, _, role, block in blocks:
+        if block["type"] == "tool_use" and role == "user":
+            yield _MISPLACED.format(at=at, kind="tool_use", role="assistant")
     yield from find_unpaired(body, first=True)
 
 
@@ -336,6 +348,33 @@ def _check_image(place: str, source: Body) -> Messages:
     else:
         if found is not None and found.startswith("image/") and found != stated:
             yield _OTHER_IMAGE.format(place=place, stated=stated, found=found)
+
+
+def _check_pdf(place: str, data: str) -> Messages:
+    if not data:
+        yield f"{place}: PDF cannot be empty"
+        return
+    with suppress(ValueError):
+        if b64decode(data[:_HEAD], validate=True).lstrip().startswith(b"%PDF"):
+            return
+    yield f"{place}: The PDF specified was not valid."
+
+
+def _check_deferred(body: Body, blocks: Blocks) -> Messages:
+    """Yield tools that are all deferred, and references to tools that the request does not have."""
+    tools = body.get("tools") or ()
+    if tools and all(tool.get("defer_loading") for tool in tools):
+        yield "At least one tool must have defer_loading=false. All tools cannot be deferred."
+    names = {tool.get("name") for tool in tools}
+    if None in names or body.get("mcp_servers"):  # a toolset has names of its own
+        return
+    for at, index, _, block in blocks:
+        content = block.get("content") if block["type"] == "tool_result" else None
+        for inner in content if isinstance(content, list) else ():
+            if inner["type"] == "tool_reference" and inner["tool_name"] not in names:
+                named = clip(inner["tool_name"])
+                place = f"messages.{at}.content.{index}.tool_result.content"
+                yield f"{place}: Tool reference '{named}' not found in available tools"
 
 
 def _find_blank(body: Body) -> Messages:
@@ -485,6 +524,7 @@ _LARGEST_IMAGE = 5 << 20  # letters of base64
 _LONGEST = 8000  # pixels
 _LONGEST_OF_MANY = 2000  # pixels
 _FEW_IMAGES = 20
+_HEAD = 1024  # letters of base64, in which a PDF shows that it is one
 _ADDRESS = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}\.[A-Za-z]{2,63}")
 _SYSTEM_ROLE = (
     'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an '
@@ -516,7 +556,6 @@ _DOCS = (
     "#max-tokens-and-context-window-size for more details."
 )
 _CACHED_EMPTY = "cache_control cannot be set for empty text blocks"
-_EMPTY = "messages.{at}: all messages must have non-empty content except for the optional final assistant message"
 _ITEMS = "For 'array' type, 'minItems' values other than 0 or 1 are not supported (got: [{}, ∞])"
 _TTL = (
     "{place}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
@@ -526,6 +565,7 @@ _UNANSWERED = (
     "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 )
+_MISPLACED = "messages.{at}: `{kind}` blocks can only be in `{role}` messages"
 _UNASKED = (
     "messages.{at}.content.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. "
     "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."

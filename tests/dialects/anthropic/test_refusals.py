@@ -301,6 +301,64 @@ LIVE = {
         NEW,
         "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true",
     ),
+    "a call of the user": (
+        {"messages": [{"role": "user", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]}]},
+        NEW,
+        "messages.0: `tool_use` blocks can only be in `assistant` messages",
+    ),
+    "a thought at the end": (
+        {
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm", "signature": "x"}]},
+            ]
+        },
+        NEW,
+        "messages.1: The final block in an assistant message cannot be `thinking`.",
+    ),
+    "all tools deferred": (
+        {"tools": [{"name": "a", "input_schema": {"type": "object"}, "defer_loading": True}]},
+        NEW,
+        "At least one tool must have defer_loading=false. All tools cannot be deferred.",
+    ),
+    "a reference to no tool": (
+        {
+            "tools": [{"name": "a", "input_schema": {"type": "object"}}],
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]},
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": "t1",
+                            "content": [{"type": "tool_reference", "tool_name": "b"}],
+                        }
+                    ],
+                },
+            ],
+        },
+        NEW,
+        "messages.2.content.0.tool_result.content: Tool reference 'b' not found in available tools",
+    ),
+    "no PDF": (
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "document",
+                            "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"},
+                        }
+                    ],
+                }
+            ]
+        },
+        NEW,
+        "messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid.",
+    ),
     "an effort of other models": (
         {"model": "claude-haiku-4-5-20251001", "output_config": {"effort": "low"}},
         NEW,
@@ -344,6 +402,12 @@ def test_what_the_live_provider_accepts() -> None:
     spoken, told = {"role": "assistant", "content": [BLANK, search, use]}, {"role": "user", "content": [result]}
     tool = {"name": "f", "input_schema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}}
     assert ask({"messages": [*USUAL["messages"], spoken, told], "tools": [tool]}, validation="live")[0] == 200
+    for content in ("", []):  # of an assistant, also between other turns
+        messages = [*USUAL["messages"], {"role": "assistant", "content": content}, *USUAL["messages"]]
+        assert ask({"messages": messages}, validation="live")[0] == 200
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": b64encode(b"%PDF-1.7\n").decode()}
+    messages = [{"role": "user", "content": [{"type": "document", "source": pdf}]}]
+    assert ask({"messages": messages}, validation="live")[0] == 200
 
 
 def test_text_completions_are_for_old_models() -> None:

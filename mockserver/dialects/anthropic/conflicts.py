@@ -2,9 +2,9 @@
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise, takewhile
+from itertools import groupby, pairwise, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -91,10 +91,20 @@ def _list_blocks(messages: Iterable[Body]) -> Blocks:
 
 
 def _find_empty(body: Body, blocks: Blocks) -> Messages:
-    for at, message in enumerate(body["messages"]):
-        configures = "content" not in message and message.get("output_config")  # a system message
-        if not message.get("content") and not configures and message["role"] != "assistant":
-            yield f"messages.{at}: {message['role']} messages must have non-empty content"
+    for role, run in groupby(enumerate(body["messages"]), key=lambda each: each[1]["role"]):
+        turn = list(run)
+        first, _ = turn[0]
+        if role == "user" and not any(message["content"] for _, message in turn):
+            yield f"messages.{first}: user messages must have non-empty content"
+        for at, message in turn if role == "system" else ():
+            if message.get("content") or message.get("output_config"):  # it may only configure
+                continue
+            why = (
+                ": system content must contain at least one block"
+                if "content" in message
+                else ".content: Field required"
+            )
+            yield f"messages.{at}{why}"
     system = body.get("system")
     written = [*_locate_blocks(blocks), *_locate_instructions(system if isinstance(system, list) else ())]
     empty = [(place, block) for place, block in written if block["type"] == "text" and block["text"] == ""]
@@ -236,7 +246,9 @@ def find_live_conflicts(body: Body) -> Messages:
         yield from (f"output_config.format.schema: {why}" for why in _find_unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):
         if "input_schema" in tool:
-            yield from (f"tools.{at}.custom.input_schema{why}" for why in _find_refused_input(tool))
+            yield from (f"tools.{at}.custom.input_schema{why}" for why in _find_refused_input(tool["input_schema"]))
+        if "input_schema" in tool and tool.get("strict"):
+            yield from (f"tools.{at}.custom: {why}" for why in _find_unsupported(tool["input_schema"]))
     yield from _find_overload(body)
     yield from _check_deferred(body, blocks)
     yield from _check_model(body)
@@ -256,6 +268,12 @@ def find_live_conflicts(body: Body) -> Messages:
         if block["type"] == "tool_use" and role == "user":
             yield _MISPLACED.format(at=at, kind="tool_use", role="assistant")
     yield from find_unpaired(body, first=True)
+    if body.get("inference_geo") not in (None, "global", "us"):
+        yield "inference_geo: must be one of ['global', 'us']"
+    if isinstance(body.get("container"), str) and all(
+        tool.get("type") in (None, "custom") for tool in body.get("tools") or ()
+    ):
+        yield "container: Container identifier can only be provided when using the code execution tool"
 
 
 def _check_model(body: Body) -> Messages:
@@ -265,10 +283,9 @@ def _check_model(body: Body) -> Messages:
         return
     if find_prefill(body["messages"]) and "fallback_credit_token" not in body and model.is_since(_WITHOUT_PREFILL):
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
-    turns = body["messages"]
-    if model.version >= (4, 6) and turns and turns[0]["role"] == "system" and turns[0].get("content"):
-        yield "messages.0: use the top-level 'system' parameter for the initial system prompt"
-    if not model.is_since(_WITH_SYSTEM_ROLE) and any(turn["role"] == "system" for turn in turns):
+    if model.is_since(_WITH_SYSTEM_ROLE):
+        yield from _check_system_messages(body["messages"])
+    elif any(message["role"] == "system" for message in body["messages"]):
         yield _SYSTEM_ROLE
     if "temperature" in body and "top_p" in body and model.is_since(_WITH_EITHER):
         yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
@@ -284,6 +301,39 @@ def _check_model(body: Body) -> Messages:
         yield from (f"`{key}` is deprecated for this model." for key in _SAMPLING if key in body)
         if kind == "enabled":
             yield _ADAPTIVE
+
+
+def _check_system_messages(messages: Sequence[Body]) -> Messages:
+    """Yield what is wrong in each run of system messages with its blocks, its place, and its texts."""
+    for role, run in groupby(enumerate(messages), key=lambda each: each[1]["role"]):
+        spoken = [(at, message) for at, message in run if message.get("content")]
+        if role != "system" or not spoken:
+            continue
+        (first, _), (last, _) = spoken[0], spoken[-1]
+        for at, message in spoken:
+            if any(kind not in _INSTRUCTING for kind in _list_kinds(message)):
+                yield f"messages.{at}: role 'system' supports text, tool_addition, and tool_removal blocks only"
+        before = messages[first - 1] if first else None
+        if before is None:
+            yield f"messages.0: use the top-level 'system' parameter for the initial system prompt; {_ANYWHERE}"
+        elif before["role"] == "assistant" and not "".join(_list_kinds(before)[-1:]).endswith("_tool_result"):
+            yield (
+                f"messages.{first}: role 'system' must follow a 'user' message or an 'assistant' message ending in a "
+                f"server tool result; {_ANYWHERE}"
+            )
+        if last + 1 < len(messages) and messages[last + 1]["role"] != "assistant":
+            yield f"messages.{last}: role 'system' must precede an 'assistant' message or end the array; {_ANYWHERE}"
+        for at, message in spoken:
+            content = message["content"]
+            texts = [content] if isinstance(content, str) else [block.get("text", "-") for block in content]
+            if not all(text.strip() for text in texts):
+                yield f"messages.{at}: system text blocks must contain non-whitespace text"
+
+
+def _list_kinds(message: Body) -> list[str]:
+    """Return the types of a message's blocks; a mere text has none."""
+    content = message.get("content")
+    return [block["type"] for block in content] if isinstance(content, list) else []
 
 
 class _Generation(NamedTuple):
@@ -434,11 +484,10 @@ def _is_union(schema: Json) -> bool:
     return isinstance(schema, dict) and (isinstance(schema.get("type"), list) or "anyOf" in schema)
 
 
-def _find_refused_input(tool: Body) -> Messages:
+def _find_refused_input(schema: Body) -> Messages:
     """Yield why the schema of a tool is refused."""
     from jsonschema_rs import meta  # slow to import
 
-    schema: Body = tool["input_schema"]
     if not _UNIONS.isdisjoint(schema):
         yield ": input_schema does not support oneOf, allOf, or anyOf at the top level"
     properties = schema.get("properties")
@@ -446,8 +495,6 @@ def _find_refused_input(tool: Body) -> Messages:
         yield f".properties: Property keys should match pattern '^{_PROPERTY.pattern}$'"
     if not meta.is_valid({**schema, "$schema": _DRAFT}):
         yield _NO_SCHEMA
-    if tool.get("strict"):
-        yield from (f": {why}" for why in _find_unsupported(schema))
 
 
 def _find_unasked_of_server(blocks: Blocks) -> Messages:
@@ -526,6 +573,8 @@ _LONGEST_OF_MANY = 2000  # pixels
 _FEW_IMAGES = 20
 _HEAD = 1024  # letters of base64, in which a PDF shows that it is one
 _ADDRESS = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}\.[A-Za-z]{2,63}")
+_INSTRUCTING = ("text", "tool_addition", "tool_removal")  # the blocks of system messages
+_ANYWHERE = "the directive-only form (content: [] with output_config) is accepted at any position"
 _SYSTEM_ROLE = (
     'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an '
     "input message role."

@@ -132,7 +132,7 @@ LIVE = {
     "strict tool": (
         {"tools": [{"name": "a", "strict": True, "input_schema": {"type": "object"}}]},
         NEW,
-        "tools.0.custom.input_schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+        "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false",
     ),
     "image": (
         {
@@ -375,10 +375,15 @@ LIVE = {
         'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
         "an input message role.",
     ),
-    "a system message as the first": (
-        {"model": "claude-opus-4-8", "messages": [{"role": "system", "content": "Be kind."}, *USUAL["messages"]]},
+    "another place": (
+        {"inference_geo": "moon"},
         NEW,
-        "messages.0: use the top-level 'system' parameter for the initial system prompt",
+        "inference_geo: must be one of ['global', 'us']",
+    ),
+    "a container without code": (
+        {"container": "container_1", "tools": [{"name": "a", "input_schema": {"type": "object"}}]},
+        NEW,
+        "container: Container identifier can only be provided when using the code execution tool",
     ),
     "an effort of newer models": (
         {"model": "claude-opus-4-6", "output_config": {"effort": "xhigh"}},
@@ -514,9 +519,62 @@ HISTORIES = {
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_order_is_that_of_merged_turns(name: str) -> None:
-    for mode in ("published", "live"):
-        status, found = ask({"model": "claude-opus-4-8", "messages": HISTORIES[name]}, validation=mode)
+    for mode in ("published", "live") if not name.startswith("a system message") else ("published",):
+        status, found = ask({"messages": HISTORIES[name]}, validation=mode)
         assert status == 200, found
+
+
+PLACE = "the directive-only form (content: [] with output_config) is accepted at any position"
+HEAD = f"messages.0: use the top-level 'system' parameter for the initial system prompt; {PLACE}"
+AFTER = "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result"
+BEFORE = "role 'system' must precede an 'assistant' message or end the array"
+KINDS = "role 'system' supports text, tool_addition, and tool_removal blocks only"
+BLANK_TEXT = "system text blocks must contain non-whitespace text"
+SEARCHED = [
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+    {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+]
+SYSTEM_MESSAGES = {
+    "first": (turns(("s", "Be kind."), ("s", "Be brief."), ("u", "Hi")), HEAD),
+    "after an answer": (
+        turns(("u", "Hi"), ("a", "Hi"), ("s", "Be"), ("s", "kind"), ("u", "So")),
+        f"messages.2: {AFTER}; {PLACE}",
+    ),
+    "before a question": (
+        turns(("u", "Hi"), ("s", "Be"), ("s", "kind"), ("u", "So")),
+        f"messages.2: {BEFORE}; {PLACE}",
+    ),
+    "between a call and its result": (
+        turns(("u", "Hi"), ("a", [USED]), ("s", "Be kind."), ("u", [RESULT])),
+        f"messages.2: {AFTER}; {PLACE}",
+    ),
+    "with an image": (turns(("u", "Hi"), ("s", [PICTURES[2000]])), f"messages.1: {KINDS}"),
+    "blank": (turns(("u", "Hi"), ("s", "  ")), f"messages.1: {BLANK_TEXT}"),
+    "blank and first": (turns(("s", "  "), ("u", "Hi")), HEAD),
+    "last": (turns(("u", "Hi"), ("s", "Be"), ("s", "kind")), None),
+    "before an answer": (turns(("u", "Hi"), ("s", "Be kind."), ("a", "Hi"), ("u", "So")), None),
+    "after a search": (turns(("u", "Hi"), ("a", SEARCHED), ("s", "Be kind.")), None),
+    "only an effort": (
+        [
+            *turns(("u", "Hi")),
+            {"role": "system", "content": [], "output_config": {"effort": "low"}},
+            *turns(("u", "So")),
+        ],
+        None,
+    ),
+    "empty turns beside others": (turns(("u", []), ("u", "Hi"), ("a", []), ("u", "So"), ("u", "")), None),
+}
+
+
+@pytest.mark.parametrize(("messages", "why"), SYSTEM_MESSAGES.values(), ids=SYSTEM_MESSAGES.keys())
+def test_live_where_system_messages_stand(messages: Json, why: str | None) -> None:
+    status, found = ask({"model": "claude-opus-5", "messages": messages}, validation="live")
+    assert (found["error"]["message"] if why else status) == (why or 200)
+
+
+def test_what_may_be_null_or_negative() -> None:
+    assert ask({"metadata": None, "stop_sequences": None}, OLD)[0] == 200
+    assert ask({"top_k": -1}, OLD)[0] == 200
 
 
 def test_live_reads_images_of_results() -> None:

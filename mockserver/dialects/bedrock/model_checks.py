@@ -26,6 +26,8 @@ def find_model_refusals(body: Body, *, model: str, stream: bool) -> Iterator[str
     base = find_base_model(model)
     if any(point.get("ttl") == "1h" for point in _list_cache_points(body)):
         yield "Extended TTL prompt caching is only supported for Anthropic models"
+    for field in _list_unknown_fields(body, base):
+        yield f"This model doesn't support the {field} field. Remove {field} and try again."
     if (body.get("toolConfig") or {}).get("tools"):
         if _TOOLLESS.match(base):
             yield "This model doesn't support tool use."
@@ -39,6 +41,23 @@ def find_model_refusals(body: Body, *, model: str, stream: bool) -> Iterator[str
 _TOOLLESS = re.compile(r"deepseek\.r1|amazon\.titan-text")
 _WITHOUT_STREAMED_TOOLS = re.compile(r"meta\.llama|ai21\.jamba")
 _SEPARATING = re.compile(r"meta\.|mistral\.")
+
+
+def _list_unknown_fields(body: Body, base: str) -> Iterator[str]:
+    """Yield the fields that a model of another vendor than Anthropic does not know."""
+    limits = body.get("inferenceConfig") or {}
+    unknown = next((fields for name, fields in _UNKNOWN_FIELDS.items() if base.startswith(name)), ())
+    yield from (field for field in unknown if limits.get(field) is not None)
+    blocks = [block for message in body.get("messages") or () for block in message.get("content") or ()]
+    if any(((block.get("reasoningContent") or {}).get("reasoningText") or {}).get("signature") for block in blocks):
+        yield "reasoningContent.reasoningText.signature"
+
+
+_UNKNOWN_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "moonshot.": ("temperature",),
+    "openai.gpt-6": ("temperature",),
+    "xai.grok": ("temperature", "topP", "stopSequences"),
+}
 
 
 def _list_cache_points(body: Body) -> Iterator[Body]:

@@ -190,10 +190,8 @@ def check_parts(path: str, parts: Sequence[Body]) -> Iterator[Line]:
 def _check_data(path: str, part: Body) -> Iterator[Line]:
     for name, key in _NEEDED.items():
         if name in part and not part[name].get(key):
-            yield (
-                f"{path}.{write_snake_case(name)}.{write_snake_case(key)}",
-                f"{write_snake_case(key)} must not be empty.",
-            )
+            why = "Name cannot be empty." if key == "name" else f"{write_snake_case(key)} must not be empty."
+            yield f"{path}.{write_snake_case(name)}.{write_snake_case(key)}", why
     for at, inner in enumerate((part.get("functionResponse") or {}).get("parts") or ()):
         yield from _check_data(f"{path}.function_response.parts[{at}]", inner)
 

@@ -282,6 +282,26 @@ BY_MODEL: dict[str, tuple[str, Json, str]] = {
         {"messages": [{"role": "user", "content": [SPOKEN, {"cachePoint": {"type": "default", "ttl": "1h"}}]}]},
         "Extended TTL prompt caching is only supported for Anthropic models",
     ),
+    "sampling of another vendor": (
+        "global.moonshot.kimi-k2-thinking",
+        {**HI, "inferenceConfig": {"temperature": 0.5}},
+        "This model doesn't support the temperature field. Remove temperature and try again.",
+    ),
+    "a signature of another vendor": (
+        NOVA,
+        {
+            "messages": [
+                *HI["messages"],
+                {
+                    "role": "assistant",
+                    "content": [{"reasoningContent": {"reasoningText": {"text": "Hm", "signature": "x"}}}, SPOKEN],
+                },
+                *HI["messages"],
+            ]
+        },
+        "This model doesn't support the reasoningContent.reasoningText.signature field. "
+        "Remove reasoningContent.reasoningText.signature and try again.",
+    ),
     "tools": ("us.deepseek.r1-v1:0", with_tools(), "This model doesn't support tool use."),
     "a text beside a call": (
         LLAMA,

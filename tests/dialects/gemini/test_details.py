@@ -199,6 +199,13 @@ def test_turns_that_are_refused(stated: list[str], why: str) -> None:
     assert message(ask(contents=turns(*stated))) == why
 
 
+def test_a_result_names_its_function() -> None:
+    returned = {"functionResponse": {"name": "", "response": {"a": 1}}}
+    refused = ask(contents=[*turns("user Hi", "model f"), {"role": "user", "parts": [returned]}])
+    place = "* GenerateContentRequest.contents[2].parts[0].function_response.name"
+    assert message(refused) == f"{place}: Name cannot be empty.\n"
+
+
 FUNCTIONS: Json = {"functionDeclarations": [{"name": "f"}]}
 SEARCH: Json = {"googleSearch": {}}
 INVOCATIONS: Json = {"includeServerSideToolInvocations": True}

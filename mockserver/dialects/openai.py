@@ -1,5 +1,6 @@
 """OpenAI, whose API the others resemble (https://platform.openai.com/docs/api-reference)."""
 
+from collections.abc import Iterable
 from functools import lru_cache, partial
 
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.lazy import remember
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
-from mockserver.dialects import OWN_FEATURES, Dialect, Operation
+from mockserver.dialects import OWN_FEATURES, Dialect, Operation, discover
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -23,7 +24,9 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.audio import AudioApi
+from mockserver.dialects._openai_api.chat import find_live_chat_mistakes
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
+from mockserver.dialects._openai_api.google import is_google, refuse_live_mistakes
 from mockserver.dialects._openai_api.images import ImagesApi, word_image_error
 from mockserver.dialects._openai_api.moderations import make_moderation_operation
 from mockserver.dialects._openai_api.objects import make_object_operations
@@ -31,7 +34,7 @@ from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.realtime.connections import make_connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
-from mockserver.dialects._parse import clip, read_bearer
+from mockserver.dialects._parse import Body, Complaint, clip, read_bearer
 from mockserver.dialects._reply import (
     make_data_reply,
     make_json_reply,
@@ -62,6 +65,8 @@ def _render_deletion(call: Call, _: Models) -> Reply:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    if is_google(http):
+        return discover()["gemini"].fail(http, failure, call)
     resolved = word_image_error(ERRORS.resolve(failure, http, call), failure, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
@@ -73,6 +78,13 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 def _write_error_body(error: ProviderError) -> bytes:
     stated = {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
     return to_json({"error": stated})
+
+
+def _find_live_mistakes(http: HttpRequest, body: Body) -> Iterable[Complaint]:
+    if not is_google(http):
+        return find_live_chat_mistakes(http, body)
+    refuse_live_mistakes(body)
+    return ()
 
 
 def _write_lines(http: HttpRequest, call: Call | None) -> str:
@@ -154,6 +166,7 @@ API = OpenAIApi(
     text=TextRenderer(TEXT_LAYOUT),
     lines=_write_lines,
     rate_limits=_write_rate_limit_lines,
+    find_live_mistakes=_find_live_mistakes,
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 ANSWERING = (

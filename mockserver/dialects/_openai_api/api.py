@@ -13,7 +13,7 @@ from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._openai_api.chat import ChatParser, find_live_chat_mistakes
+from mockserver.dialects._openai_api.chat import ChatParser, FindMistakes, find_live_chat_mistakes
 from mockserver.dialects._openai_api.completions import make_completion_options, parse_completion
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply, parse_embeddings
 from mockserver.dialects._openai_api.replay import CHAT_HISTORY, RESPONSES_HISTORY
@@ -38,8 +38,8 @@ class OpenAIApi(Struct, frozen=True):
     """Makes the operations of a dialect, whose replies have these header `lines`.
 
     `read_url_fields` returns the fields of a chat, a completion or an embedding that its path has. `rate_limits`
-    returns the header lines about limits, for a prompt with this many tokens. `refer` returns the call of a chat or a
-    response together with the kept objects that it names.
+    returns the header lines about limits, for a prompt with this many tokens. `find_live_mistakes` is that of the
+    ChatParser. `refer` returns the call of a chat or a response together with the kept objects that it names.
     """
 
     dialect: str
@@ -48,6 +48,7 @@ class OpenAIApi(Struct, frozen=True):
     lines: RequestLines
     rate_limits: Callable[[int], str] = lambda tokens: ""
     read_url_fields: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
+    find_live_mistakes: FindMistakes = find_live_chat_mistakes
     refer: Callable[[Call], Call] | None = None
 
     def make_inference_operations(self) -> tuple[Operation, ...]:
@@ -56,7 +57,7 @@ class OpenAIApi(Struct, frozen=True):
 
     def _make_chat_operation(self) -> Operation:
         parser = ChatParser(
-            self.dialect, refuse, find_live_mistakes=find_live_chat_mistakes, read_url_fields=self.read_url_fields
+            self.dialect, refuse, find_live_mistakes=self.find_live_mistakes, read_url_fields=self.read_url_fields
         )
 
         def render(call: Call, outcome: Answer) -> Reply:

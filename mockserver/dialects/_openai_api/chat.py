@@ -66,19 +66,20 @@ from mockserver.media.file_kinds import recognize
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.chat_audio import SAMPLES
 
+FindMistakes = Callable[[HttpRequest, Body], Iterable[Complaint]]
 _NOTHING: Body = {}
 
 
 class ChatParser(Struct, frozen=True):
     """Reads the chats of a dialect; `refuse` makes the Failure of the first mistake in one.
 
-    `find_live_mistakes` yields what only the live provider refuses, `read_url_fields` returns the fields of path and
-    query.
+    `find_live_mistakes` yields what only the live provider refuses, or raises its Failure; `read_url_fields` returns
+    the fields of path and query.
     """
 
     dialect: str
     refuse: Refuse
-    find_live_mistakes: Callable[[Body], Iterable[Complaint]] = lambda body: ()
+    find_live_mistakes: FindMistakes = lambda http, body: ()
     read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
 
     def parse(self, http: HttpRequest, validation: Validation) -> Call:
@@ -88,7 +89,7 @@ class ChatParser(Struct, frozen=True):
             return call
         body, chat = read_body(CHAT, {**read_object(http), **url_fields}, refuse=self.refuse, validation=validation)
         if validation is Validation.LIVE:
-            refuse_first(self.find_live_mistakes(body), self.refuse)
+            refuse_first(self.find_live_mistakes(http, body), self.refuse)
         if validation is not Validation.OFF:
             refuse_first(find_chat_conflicts(chat), self.refuse)
         return make_chat_call(http, body, chat, dialect=self.dialect)
@@ -600,7 +601,7 @@ def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
             yield complain("Invalid value for 'content': expected a string, got null.", "messages", index, "content")
 
 
-def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
+def find_live_chat_mistakes(_: HttpRequest, body: Body) -> Iterator[Complaint]:
     """Yield what OpenAI's live API refuses although its published schema allows it."""
     yield from find_unknown_fields(body, CHAT.fields)
     if not body["model"]:

@@ -75,16 +75,23 @@ def _make_refusal(error: ErrorDetails, body: Body) -> Failure:
         steps[2] = body["tools"][steps[1]]["type"]
     message = _MESSAGES.get(error["type"], error["msg"])
     match error["type"]:
+        case "union_tag_not_found" if not isinstance(error["input"], dict):
+            message = _NO_OBJECT
         case "union_tag_not_found":
             steps.append("type")
+        case "dict_type" if steps[-1] in _FREE_TABLES:
+            message = error["msg"]
+        case "string_type" if error["loc"][-1] == "<a string>" and steps[-1] not in _TEXTS_OR_OBJECTS:
+            message = _MESSAGES["list_type"]
         case "union_tag_invalid":
             tags = error["ctx"]["expected_tags"].split(", ")
             expected = ", ".join(tag for tag in tags if not is_label(tag.strip("'")))
             message = message.format(tag=clip(str(error["ctx"]["tag"])), expected=expected)
         case "literal_error" if steps[-1] == "role":
-            message = "Input should be 'user' or 'assistant'"  # of late, it may be 'system', too
+            role = clip(str(error["input"]))
+            return refuse(f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant".')
         case "greater_than_equal" if steps == ["max_tokens"]:
-            message = "Input should be greater than or equal to 1"  # from when 0 was not allowed
+            message = "must be greater than or equal to 0"
     return refuse(f"{'.'.join(clip(str(step)) for step in steps)}: {message}")
 
 
@@ -95,7 +102,14 @@ def _drop_labels(error: ErrorDetails) -> list[str | int]:
     return [step for step in path if not is_label(step)] + ([] if label_member else [last])
 
 
+_NO_OBJECT = "Input should be an object"
+_FREE_TABLES = ("input", "caller", "schema")  # of any keys
+_TEXTS_OR_OBJECTS = ("container", "fallback_credit_token")
+# Anthropic's words where they are no longer those of pydantic.
 _MESSAGES: Mapping[str, str] = {
+    "list_type": "Input should be a valid array",
+    "model_attributes_type": _NO_OBJECT,
+    "dict_type": "Input does not match the expected shape.",
     "union_tag_not_found": "Field required",
     "union_tag_invalid": "Input tag '{tag}' found using 'type' does not match any of the expected tags: {expected}",
 }
@@ -108,12 +122,14 @@ def _check_range(value: Json) -> Json:
 
 
 Share = usually(number(0, 1), BeforeValidator(_check_range)(number()))
-# `scope` is of a beta that the official client does not name, but coding agents send.
-CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 
 
 def _make_block_type(kind: str, **fields: Type) -> Type:
     return closed_shape(type=literal(kind), **fields)
+
+
+# `scope` is of a beta that the official client does not name, but coding agents send.
+CacheControl = tag_union("type", _make_block_type("ephemeral", ttl=not_null(literal("5m", "1h")), scope=optional(str)))
 
 
 def _make_cacheable_block_type(kind: str, **fields: Type) -> Type:
@@ -267,7 +283,7 @@ _DATED: Mapping[str, Mapping[str, Type]] = {
 _WITHOUT_NAME = ("computer_toolset", "browser_toolset", "mcp_toolset", "advisor")
 Custom = closed_shape(
     type=optional(literal("custom")),
-    name=text(pattern="^[a-zA-Z0-9_-]{1,128}$"),
+    name=text(1, 128, pattern="^[a-zA-Z0-9_-]{1,128}$"),
     input_schema=open_shape(type=literal("object")),
     description=not_null(str),
     eager_input_streaming=optional(bool),
@@ -287,7 +303,9 @@ def is_toolset(kind: str) -> bool:
 
 
 def _tag_tool(tool: Any) -> str | None:
-    kind = tool.get("type") if isinstance(tool, dict) else None
+    if not isinstance(tool, dict):
+        return None
+    kind = tool.get("type")
     if kind is None or not isinstance(kind, str) or kind == "custom":
         return "custom"
     if is_toolset(kind):
@@ -456,11 +474,17 @@ _LOOSE_ROLES = {"assistant": "assistant", "model": "assistant", "system": "syste
 _DATA_URL = re.compile(r"data:(?P<media>[^;,]*);base64,(?P<data>.*)", re.DOTALL)
 _LENIENT = {"messages": _read_turns, "system": _read_blocks, "tools": _read_offers, "tool_choice": _read_choice}
 
-# What counting tokens takes, too.
+_NEEDED: dict[str, Type] = {
+    "model": text(1, 256),
+    "messages": list_of(RequestMessage, None, 100_000),
+}
+# What counting tokens takes, too. The order of fields is that in which their mistakes are reported.
 _COUNTED: dict[str, Type] = {
-    "system": not_null(text_or_list(Text)),
-    "tools": not_null(list_of(Tool)),
+    "model": _NEEDED["model"],
     "tool_choice": not_null(ToolChoice),
+    "tools": not_null(list_of(Tool)),
+    "messages": _NEEDED["messages"],
+    "system": not_null(text_or_list(Text)),
     "thinking": not_null(Thinking),
     "output_config": optional(
         closed_shape(
@@ -480,15 +504,16 @@ _COUNTED: dict[str, Type] = {
     "safeguards": optional(list_of(Object)),
 }
 _REST: dict[str, Type] = {
-    "stop_sequences": not_null(list_of(str)),
-    "stream": not_null(bool),
+    "max_tokens": integer(0),
+    "metadata": optional(closed_shape(user_id=optional(text(most=256)))),
+    "stop_sequences": optional(list_of(str)),
     "temperature": not_null(Share),
-    "top_p": not_null(Share),
-    "top_k": not_null(integer(0)),
-    "metadata": not_null(closed_shape(user_id=optional(text(most=256)))),
     "service_tier": not_null(literal("auto", "standard_only")),
-    "inference_geo": optional(str),
+    "top_k": not_null(int),
+    "top_p": not_null(Share),
+    "stream": not_null(bool),
     "container": optional(Container),
+    "inference_geo": optional(str),
     "diagnostics": optional(closed_shape(previous_message_id=optional(str))),
     "user_profile_id": optional(str),
     # of betas
@@ -498,11 +523,7 @@ _REST: dict[str, Type] = {
     ),
     "thread": optional(Thread),
 }
-_HEAD: dict[str, Type] = {
-    "model": text(1, 256),
-    "messages": list_of(RequestMessage, None, 100_000),
-}
 # `POST /v1/messages` and `POST /v1/messages/count_tokens`.
-MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)
-MESSAGES = BodyModel(MessagesBody, needed=_HEAD, lenient=_LENIENT)
-COUNT = BodyModel(closed_shape(**_HEAD, **_COUNTED), needed=_HEAD, lenient=_LENIENT)
+MessagesBody = closed_shape(**_COUNTED, **_REST)
+MESSAGES = BodyModel(MessagesBody, needed=_NEEDED, lenient=_LENIENT)
+COUNT = BodyModel(closed_shape(**_COUNTED), needed=_NEEDED, lenient=_LENIENT)

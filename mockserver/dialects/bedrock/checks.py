@@ -1,7 +1,7 @@
 """Mistakes in Converse requests that no type can express, in Bedrock's words. The first is sent."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from mockserver.core.plan import Failure
@@ -93,6 +93,23 @@ def _check_union(value: Body, kind: str, place: str, members: Sequence[str]) -> 
         yield place, f"{kind} object at {place} must set {what}: {', '.join(members)}."
 
 
+def find_untyped_inputs(body: Body) -> Problems:
+    """Yield tools whose input is not an object."""
+    for at, tool in enumerate((body.get("toolConfig") or {}).get("tools") or ()):
+        held: Body = (tool.get("toolSpec") or {}).get("inputSchema") or {}
+        place = f"toolConfig.tools.{at}.toolSpec.inputSchema.json"
+        schema = held.get("json")
+        if schema is None:
+            continue
+        if not isinstance(schema, Mapping):
+            yield (
+                place,
+                f"The format of the value at {place} is invalid. Provide a json object for the field and try again.",
+            )
+        elif schema.get("type") != "object":
+            yield place, f"The value at {place}.type must be one of the following: object."
+
+
 def find_unanswered(body: Body) -> Problems:
     """Yield calls without an immediate result."""
     for at, calls, results in _list_exchanges(body):
@@ -157,7 +174,16 @@ def find_repeated(body: Body) -> Problems:
             yield f"messages.{at}", _REPEATED
 
 
-_CHECKS = (find_empty, find_unions, find_misnamed_documents, find_unanswered, find_excess, find_undefined, find_failed)
+_CHECKS = (
+    find_empty,
+    find_unions,
+    find_untyped_inputs,
+    find_misnamed_documents,
+    find_unanswered,
+    find_excess,
+    find_undefined,
+    find_failed,
+)
 CONTENT = (
     "text", "image", "toolUse", "toolResult", "document", "video", "audio", "cachePoint", "reasoningContent",
     "guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval",

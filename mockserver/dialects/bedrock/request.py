@@ -12,12 +12,14 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape, Message, Options, PlainMessages, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, read_request
 from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.errors import refuse
+from mockserver.dialects.bedrock.model_checks import find_model_refusals
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, is_claude
 from mockserver.wire.bedrock import ConverseOptions, Guardrail
 
@@ -49,6 +51,9 @@ def make_converse_call(http: HttpRequest, body: Body, validation: Validation) ->
     is_plain = plain is not None
     if validation is not Validation.OFF:
         check_converse(body, model=model, validation=validation, is_plain=is_plain)
+    if validation is Validation.LIVE:
+        for why in find_model_refusals(body, model=model, stream=http.path.endswith("-stream")):
+            raise Failure("bad_parameter", why)
     messages = tuple(_list_messages(body)) if plain is None else plain
     config: Body = body.get("toolConfig") or {}
     tools = tuple(_list_tools(config["tools"])) if config.get("tools") else ()

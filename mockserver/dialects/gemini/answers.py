@@ -136,16 +136,27 @@ _MODALITIES = {"video/": "VIDEO", "audio/": "AUDIO"}
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
+    to_openai = http.path.startswith("/gemini/v1beta/openai/")  # OpenAI's dialect gives such failures to this one
+    if to_openai:
+        failure = _reword(failure, call)
+    elif call is not None and call.operation == "chat" and (failure.reason, failure.status) == ("content_filter", None):
         return _render_blocked(call, failure)
     status, body = make_error_body(http, failure, call)
     again = "" if "window" in failure.details else write_retry_lines(failure)
     headers = (*HeaderLines(again), *failure.headers)
-    if ":stream" in http.path and not _wants_events(http):
+    if to_openai or (":stream" in http.path and not _wants_events(http)):
         data = b"[" + write_indented(body) + b"\n]\n"
         own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
         return Reply(status, merge_headers(own, headers), data)
     return make_pretty_reply(http, body, headers, status=status)
+
+
+def _reword(failure: Failure, call: Call | None) -> Failure:
+    """Return a failure in the words that OpenAI's clients get; without a code of OpenAI, which its checks give."""
+    failure = failure.replace(details={"version": "v1main", **failure.details}, code=failure.code if call else None)
+    if failure.reason != "invalid_key":
+        return failure
+    return failure.replace(reason="bad_parameter", message=failure.message or "Please pass a valid API key")
 
 
 def _render_blocked(call: Call, failure: Failure) -> Reply:

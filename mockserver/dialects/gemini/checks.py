@@ -30,14 +30,16 @@ CHECKED = frozenset(  # fields that may be wrong even beside mere texts
 
 def check_generate(request: Body, *, model: str, vertex: bool, validation: Validation) -> None:
     """Raise the Failure of an invalid generateContent request."""
-    check_values("GenerateContentRequest", request, vertex=vertex)
     live = validation is Validation.LIVE
+    for why in _check_vertex_functions(request) if live and vertex else ():
+        raise Failure("bad_parameter", why)
+    check_values("GenerateContentRequest", request, vertex=vertex)
     config = request.get("generationConfig") or {}
     for why in (
         *(_check_config(config, model, vertex=vertex) if config else ()),
-        *_check_function_turns(request["contents"]),
+        *_check_function_turns(request["contents"], cached="cachedContent" in request),
         *_check_caching(request),
-        *(_check_live_tools(request, config, model, vertex=vertex) if live else ()),
+        *(_check_live(request, config, model, vertex=vertex) if live else ()),
     ):
         raise Failure("bad_parameter", why)
 
@@ -156,6 +158,7 @@ def _find_mistakes(request: Body, *, vertex: bool) -> Iterator[Line]:
         yield from _check_safety(request)
     if not (config := request.get("generationConfig")):
         return
+    yield from _check_schema("generation_config.response_schema", config.get("responseSchema") or {}, of_answer=True)
     yield from _check_bounds({"topK": config.get("topK")} if vertex else config)
     if "" in (stops := config.get("stopSequences") or ()):
         yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
@@ -187,10 +190,8 @@ def check_parts(path: str, parts: Sequence[Body]) -> Iterator[Line]:
 def _check_data(path: str, part: Body) -> Iterator[Line]:
     for name, key in _NEEDED.items():
         if name in part and not part[name].get(key):
-            yield (
-                f"{path}.{write_snake_case(name)}.{write_snake_case(key)}",
-                f"{write_snake_case(key)} must not be empty.",
-            )
+            why = "Name cannot be empty." if key == "name" else f"{write_snake_case(key)} must not be empty."
+            yield f"{path}.{write_snake_case(name)}.{write_snake_case(key)}", why
     for at, inner in enumerate((part.get("functionResponse") or {}).get("parts") or ()):
         yield from _check_data(f"{path}.function_response.parts[{at}]", inner)
 
@@ -242,26 +243,34 @@ def _check_tools(request: Body, longest: int) -> Iterator[Line]:
             yield f"{here}.allowed_function_names[{at}]", f"{clip(name)} is not one of the function declarations."
 
 
-def _check_schema(path: str, schema: Body) -> Iterator[Line]:
-    """Yield types that lack a required key or cannot have one, anywhere in a schema."""
-    if schema.get("type") == "ARRAY" and "items" not in schema:
+def _check_schema(path: str, schema: Body, *, of_answer: bool = False) -> Iterator[Line]:
+    """Yield types that lack a required key or cannot have one, anywhere in a schema.
+
+    Only an answer can be one of several numbers, and its schema has names of properties in quotes.
+    """
+    quote = '"' * of_answer
+    kind = schema.get("type")
+    if kind == "ARRAY" and "items" not in schema:
         yield f"{path}.items", "missing field."
     words = schema.get("enum") or ()
-    if words and schema.get("type") != "STRING":
+    if words and kind != "STRING" and not of_answer:
         yield f"{path}.enum", "only allowed for STRING type"
     if "" in words:
         yield f"{path}.enum[{words.index('')}]", "cannot be empty"
     properties = schema.get("properties") or {}
-    for name in schema.get("required") or ():
-        if name not in properties and schema.get("type") == "OBJECT":
-            at = schema["required"].index(name)
+    required = schema.get("required") or ()
+    for key, value in (("properties", properties), ("required", required)):
+        if value and kind != "OBJECT":
+            yield f"{path}.{key}", "only allowed for OBJECT type"
+    for at, name in enumerate(required):
+        if name not in properties:
             yield f"{path}.required[{at}]", "property is not defined"
     for name, inner in properties.items():
-        yield from _check_schema(f"{path}.properties[{clip(name)}]", inner)
+        yield from _check_schema(f"{path}.properties[{quote}{clip(name)}{quote}]", inner, of_answer=of_answer)
     if "items" in schema:
-        yield from _check_schema(f"{path}.items", schema["items"])
+        yield from _check_schema(f"{path}.items", schema["items"], of_answer=of_answer)
     for at, inner in enumerate(schema.get("anyOf") or ()):
-        yield from _check_schema(f"{path}.any_of[{at}]", inner)
+        yield from _check_schema(f"{path}.any_of[{at}]", inner, of_answer=of_answer)
 
 
 _DECLARING = frozenset({"computerUse", "mcpServers"})  # tools that bring functions along
@@ -363,26 +372,45 @@ MIME_TYPES = ("text/plain", "application/json", "application/xml", "application/
 
 def _check_budget(model: str, tokens: int | None) -> Iterator[str]:
     """Yield a thinking budget that the model does not accept: -1 is any, 0 none."""
-    least, most, off = next((each for name, each in _BUDGETS.items() if model.startswith(name)), (1, 1 << 31, True))
-    if tokens is not None and tokens != -1 and not least <= tokens <= most and (tokens or not off):
-        yield "Request contains an invalid argument."
+    if tokens is None or tokens == -1:
+        return
+    known = next((each for name, each in _BUDGETS.items() if model.startswith(name)), None)
+    if known is None:
+        if tokens < 0:
+            yield "Request contains an invalid argument."
+        return
+    least, most, off = known
+    if tokens == 0 and not off:
+        yield _ALWAYS_THINKS
+    elif tokens and not least <= tokens <= most:
+        yield f"The thinking budget {tokens} is invalid. Please choose a value between {least} and {most}."
 
 
+_ALWAYS_THINKS = "Budget 0 is invalid. This model only works in thinking mode."
 # By the beginning of a model's name: the least and the largest budget, and whether it may be 0.
 _BUDGETS: Mapping[str, tuple[int, int, bool]] = {
     "gemini-2.5-flash-lite": (512, 24_576, True),
-    "gemini-2.5-flash": (1, 24_576, True),
+    "gemini-2.5-flash": (0, 24_576, True),
     "gemini-2.5-pro": (128, 32_768, False),
 }
 
 
-def _check_function_turns(contents: Sequence[Body]) -> Iterator[str]:
-    """Yield calls that do not follow a user's turn, and turns after calls without a result for each."""
-    if not any("functionCall" in part for content in contents for part in content["parts"]):
+def _check_function_turns(contents: Sequence[Body], *, cached: bool) -> Iterator[str]:
+    """Yield calls that do not follow a user's turn, turns after calls without a result for each, and other results.
+
+    `cached`: contents before these are kept, so the first turn may be that of results.
+    """
+    if not any(_CALLING & part.keys() for content in contents for part in content["parts"]):
         return
     turns = list(_group_turns(contents))
     for at, (role, parts) in enumerate(turns):
-        if role != "model" or not (calls := _count(parts, "functionCall")):
+        calls = _count(parts, "functionCall")
+        if role != "model":
+            made = _count(turns[at - 1][1], "functionCall") if at else cached
+            if not made and _count(parts, "functionResponse"):
+                yield ("Please ensure that function response turn comes immediately after a function call turn.")
+            continue
+        if not calls:
             continue
         if at == 0:
             yield (
@@ -394,6 +422,9 @@ def _check_function_turns(contents: Sequence[Body]) -> Iterator[str]:
                 "Please ensure that the number of function response parts is equal to the number of function call "
                 "parts of the function call turn."
             )
+
+
+_CALLING = frozenset(("functionCall", "functionResponse"))
 
 
 def _group_turns(contents: Sequence[Body]) -> Iterator[tuple[str, Sequence[Body]]]:
@@ -414,8 +445,120 @@ def _check_caching(request: Body) -> Iterator[str]:
         )
 
 
+def _check_live(request: Body, config: Body, model: str, *, vertex: bool) -> Iterator[str]:
+    """Yield what models refuse, although no documentation of the request says so."""
+    yield from _check_live_tools(request, config, model, vertex=vertex)
+    yield from _check_thinking(config.get("thinkingConfig") or {}, model)
+    if (config.get("candidateCount") or 1) > 1 and is_newer(model) and not vertex:
+        yield "Multiple candidates is not enabled for this model"
+    schemas = [function.get("parameters") for function in _list_functions(request)]
+    for schema in chain.from_iterable(map(_list_schemas, (*schemas, config.get("responseSchema")))):
+        if "ref" in schema and not schema.keys() <= _BESIDE_REF:
+            yield _REF.format(clip(schema["ref"]))
+    parts = [part for content in request["contents"] for part in content["parts"]]
+    if is_newer(model):
+        yield from chain.from_iterable(
+            _find_unknown_media(part["functionResponse"]) for part in parts if "functionResponse" in part
+        )
+    for part in parts:
+        kind = (part.get("inlineData") or {}).get("mimeType")
+        if kind == "application/octet-stream":
+            yield f"Unsupported MIME type: {kind}"
+
+
+def _check_thinking(thinking: Body, model: str) -> Iterator[str]:
+    """Yield a thinking level or budget that the model does not know."""
+    level = thinking.get("thinkingLevel")
+    if thinking and model.startswith(("gemini-1.", "gemini-2.0")) and "thinking" not in model:
+        yield "thinking_config is not supported."
+    elif level and model.startswith("gemini-2."):
+        yield "Thinking level is not supported for this model."
+    elif level == "MINIMAL" and _WITHOUT_MINIMAL.match(model):
+        yield f"Thinking level {level} is not supported for this model."
+    elif thinking.get("thinkingBudget") == 0 and is_newer(model) and "-pro" in model:
+        yield _ALWAYS_THINKS
+
+
+_WITHOUT_MINIMAL = re.compile(r"gemini-(?:[3-9](?:\.\d)?-pro|(?:3\.[78]|[4-9](?:\.\d)?)-flash(?!-lite))")
+
+
+def _list_functions(request: Body) -> Iterator[Body]:
+    return (function for tool in request.get("tools") or () for function in tool.get("functionDeclarations") or ())
+
+
+def _list_schemas(schema: Body | None) -> Iterator[Body]:
+    """Yield a schema and those in it."""
+    if schema is not None:
+        yield schema
+        inner = (*(schema.get("properties") or {}).values(), *(schema.get("defs") or {}).values())
+        for each in (*inner, *(schema.get("anyOf") or ()), schema.get("items")):
+            yield from _list_schemas(each)
+
+
+_BESIDE_REF = frozenset(("ref", "description", "default", "defs"))
+_REF = (
+    "Schema.ref '{}' was set alongside unsupported fields.  If a schema node has Schema.ref set, then only description "
+    "and default can be set alongside it; other fields they would be replaced by the expanded reference."
+)
+
+
+def _find_unknown_media(result: Body) -> Iterator[str]:
+    """Yield the references of a function's result to media that it does not have; any `$ref` counts as one."""
+    media = [each.get(key) or {} for each in result.get("parts") or () for key in ("inlineData", "fileData")]
+    known = {each.get("displayName") for each in media}
+    for name in _list_references(result.get("response")):
+        if name not in known:
+            yield (
+                f"The referenced name `{clip(name)}` in function_response.response does not match to a display_name in "
+                "the function_response.parts."
+            )
+
+
+def _list_references(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(name := value.get("$ref"), str):
+            yield name
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _list_references(each)
+
+
+def _check_vertex_functions(request: Body) -> Iterator[str]:
+    """Yield the functions whose parameters Vertex AI refuses, in its words."""
+    for function in _list_functions(request):
+        if (parameters := function.get("parameters")) is None:
+            continue
+        if parameters.get("type") != "OBJECT":
+            yield _VERTEX_FUNCTION.format(
+                clip(function.get("name") or ""), "parameters schema should be of type OBJECT."
+            )
+        for path, why in _find_untyped("parameters", parameters):
+            yield _VERTEX_FUNCTION.format(clip(function.get("name") or ""), f"`{path}` schema {why}")
+
+
+def _find_untyped(path: str, schema: Body) -> Iterator[Line]:
+    """Yield schemas without a type, and unions with more than their choices, each with the nearest property."""
+    if "anyOf" in schema:
+        if not schema.keys().isdisjoint(_BESIDES):
+            yield path, "specified other fields alongside any_of. When using any_of, it must be the only field set."
+    elif not {"type", "ref"} & schema.keys():
+        yield path, "didn't specify the schema type field."
+    for name, inner in (schema.get("properties") or {}).items():
+        yield from _find_untyped(f"{path}.{clip(name)}", inner)
+    for inner in (*(schema.get("anyOf") or ()), *([schema["items"]] if "items" in schema else ())):
+        yield from _find_untyped(path, inner)
+
+
+_BESIDES = frozenset(("type", "properties", "required", "items", "enum", "format"))
+_VERTEX_FUNCTION = (
+    "Unable to submit request because `{}` functionDeclaration {} Learn more: "
+    "https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling"
+)
+
+
 def _check_live_tools(request: Body, config: Body, model: str, *, vertex: bool) -> Iterator[str]:
-    """Yield combinations that models refuse, although no documentation says so."""
+    """Yield combinations of tools that models refuse."""
     tools = request.get("tools") or ()
     calling = request.get("toolConfig") or {}
     functions = any(tool.get("functionDeclarations") for tool in tools)
@@ -423,11 +566,18 @@ def _check_live_tools(request: Body, config: Body, model: str, *, vertex: bool) 
     kind = config.get("responseMimeType")
     if old and kind == "application/json" and functions:
         yield f"Function calling with a response mime type: '{kind}' is unsupported"
+    hosted = any(tool.keys() - {"functionDeclarations"} for tool in tools)
+    if old and functions and hosted:
+        yield (
+            "Multiple tools are supported only when they are all search tools."
+            if vertex
+            else "Tool use with function calling is unsupported by the model."
+        )
     if vertex or calling.get("includeServerSideToolInvocations"):
         return
     if old and "functionCallingConfig" in calling and not functions:
         yield "Function calling config is set without function_declarations."
-    if is_newer(model) and functions and any(tool.keys() - {"functionDeclarations"} for tool in tools):
+    if is_newer(model) and functions and hosted:
         yield (
             "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function "
             "calling."

@@ -135,7 +135,7 @@ def test_batches(client: anthropic.Anthropic, server: MockServer) -> None:
         assert first.result.type == "succeeded"
         assert first.result.message.usage.service_tier == "batch"
         assert second.result.type == "errored"
-        assert second.result.error.error.message == "max_tokens: Input should be greater than or equal to 1"
+        assert second.result.error.error.message == "max_tokens: must be greater than or equal to 0"
         assert [each.id for each in own.messages.batches.list()] == [batch.id]
         assert own.messages.batches.delete(batch.id).type == "message_batch_deleted"
 

@@ -38,7 +38,7 @@ BETAS = {
     ),
     "thinking": ({"thinking": {"type": "later", "depth": 3}}, "thinking"),
     "word": ({"output_config": {"effort": "later"}}, "output_config.effort"),
-    "caching": ({"cache_control": {"type": "ephemeral", "ttl": "9h"}}, "cache_control.ttl"),
+    "caching": ({"cache_control": {"type": "ephemeral", "ttl": "9h"}}, "cache_control.ephemeral.ttl"),
     "tool without a name": ({"tools": [{"type": "later"}]}, "tools.0"),
     "choice of tools": ({"tool_choice": {"type": "later"}}, "tool_choice"),
 }

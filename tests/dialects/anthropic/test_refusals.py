@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,20 @@ SOURCE = {
     "type": "base64",
     "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 }
+# Pictures by their width; of each, only the head.
+PICTURES = {
+    width: {
+        "type": "image",
+        "source": {
+            **SOURCE,
+            "media_type": "image/png",
+            "data": b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + b"\0\0\0\x01").decode(),
+        },
+    }
+    for width in (2000, 2001, 8001)
+}
+LARGE = b64encode(b"\x89PNG" + bytes(3_932_159)).decode()
+CLOSED = {"type": "object", "additionalProperties": False}
 BLANK = {"type": "text", "text": "\n"}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 LIVE = {
@@ -117,7 +132,7 @@ LIVE = {
     "strict tool": (
         {"tools": [{"name": "a", "strict": True, "input_schema": {"type": "object"}}]},
         NEW,
-        "tools.0.custom.input_schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+        "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false",
     ),
     "image": (
         {
@@ -168,13 +183,207 @@ LIVE = {
         NEW,
         "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
         "(https://json-schema.org/draft/2020-12). Learn more about tool use at "
-        "https://docs.claude.com/en/docs/tool-use.",
+        "https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview.",
     ),
     "a result of a search that nobody made": (
         {"messages": [*USUAL["messages"], {"role": "assistant", "content": [FOUND]}, *USUAL["messages"]]},
         NEW,
         "messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: srvtoolu_1. Each "
         "`web_search_tool_result` block must have a corresponding `server_tool_use` block before it.",
+    ),
+    "an address": (
+        {"metadata": {"user_id": "kim@example.com"}},
+        NEW,
+        "metadata.user_id: user_id appears to contain an email address",
+    ),
+    "too many strict tools": (
+        {"tools": [{"name": f"a{n}", "strict": True, "input_schema": CLOSED} for n in range(21)]},
+        NEW,
+        "Too many strict tools (21). The maximum number of strict tools supported is 20. "
+        "Try reducing the number of tools marked as strict.",
+    ),
+    "too many optional properties": (
+        {
+            "tools": [
+                {
+                    "name": "a",
+                    "strict": True,
+                    "input_schema": {**CLOSED, "properties": {f"b{n}": {} for n in range(13)}},
+                }
+            ],
+            "output_config": {
+                "format": {
+                    "type": "json_schema",
+                    "schema": {
+                        **CLOSED,
+                        "properties": {
+                            "a": {
+                                "type": "array",
+                                "items": {**CLOSED, "properties": {f"b{n}": {} for n in range(12)}},
+                            }
+                        },
+                        "required": ["a"],
+                    },
+                }
+            },
+        },
+        NEW,
+        "Schemas contains too many optional parameters (25), which would make grammar compilation inefficient. "
+        "Reduce the number of optional parameters in your tool schemas (limit: 24).",
+    ),
+    "too many unions": (
+        {
+            "tools": [
+                {
+                    "name": "a",
+                    "strict": True,
+                    "input_schema": {
+                        **CLOSED,
+                        "properties": {f"b{n}": {"type": ["string", "null"]} for n in range(17)},
+                        "required": [f"b{n}" for n in range(17)],
+                    },
+                }
+            ]
+        },
+        NEW,
+        "Schemas contains too many parameters with union types (17 parameters with type arrays or anyOf). This causes "
+        "exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: 16 parameters "
+        "with unions).",
+    ),
+    "an image of many bytes": (
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "image", "source": {**SOURCE, "media_type": "image/png", "data": LARGE}}],
+                },
+            ]
+        },
+        NEW,
+        "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes",
+    ),
+    "a long image": (
+        {"messages": [{"role": "user", "content": [PICTURES[8001]]}]},
+        NEW,
+        "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: "
+        "8000 pixels",
+    ),
+    "a long image among many": (
+        {"messages": [{"role": "user", "content": [PICTURES[2000]] * 20 + [PICTURES[2001]]}]},
+        NEW,
+        "messages.0.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size "
+        "for many-image requests: 2000 pixels",
+    ),
+    "a failure without a reason": (
+        {
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "is_error": True}]},
+            ]
+        },
+        NEW,
+        "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true",
+    ),
+    "a failure with an image": (
+        {
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]},
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [PICTURES[2000]]}
+                    ],
+                },
+            ]
+        },
+        NEW,
+        "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true",
+    ),
+    "a call of the user": (
+        {"messages": [{"role": "user", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]}]},
+        NEW,
+        "messages.0: `tool_use` blocks can only be in `assistant` messages",
+    ),
+    "a thought at the end": (
+        {
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm", "signature": "x"}]},
+            ]
+        },
+        NEW,
+        "messages.1: The final block in an assistant message cannot be `thinking`.",
+    ),
+    "all tools deferred": (
+        {"tools": [{"name": "a", "input_schema": {"type": "object"}, "defer_loading": True}]},
+        NEW,
+        "At least one tool must have defer_loading=false. All tools cannot be deferred.",
+    ),
+    "a reference to no tool": (
+        {
+            "tools": [{"name": "a", "input_schema": {"type": "object"}}],
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]},
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": "t1",
+                            "content": [{"type": "tool_reference", "tool_name": "b"}],
+                        }
+                    ],
+                },
+            ],
+        },
+        NEW,
+        "messages.2.content.0.tool_result.content: Tool reference 'b' not found in available tools",
+    ),
+    "no PDF": (
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "document",
+                            "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"},
+                        }
+                    ],
+                }
+            ]
+        },
+        NEW,
+        "messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid.",
+    ),
+    "an effort of other models": (
+        {"model": "claude-haiku-4-5-20251001", "output_config": {"effort": "low"}},
+        NEW,
+        "This model does not support the effort parameter.",
+    ),
+    "adaptive thinking of newer models": (
+        {"thinking": {"type": "adaptive"}},
+        NEW,
+        "adaptive thinking is not supported on this model",
+    ),
+    "a system message for an older model": (
+        {"messages": [*USUAL["messages"], {"role": "system", "content": "Be kind."}]},
+        NEW,
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
+        "an input message role.",
+    ),
+    "another place": (
+        {"inference_geo": "moon"},
+        NEW,
+        "inference_geo: must be one of ['global', 'us']",
+    ),
+    "a container without code": (
+        {"container": "container_1", "tools": [{"name": "a", "input_schema": {"type": "object"}}]},
+        NEW,
+        "container: Container identifier can only be provided when using the code execution tool",
     ),
     "an effort of newer models": (
         {"model": "claude-opus-4-6", "output_config": {"effort": "xhigh"}},
@@ -198,6 +407,12 @@ def test_what_the_live_provider_accepts() -> None:
     spoken, told = {"role": "assistant", "content": [BLANK, search, use]}, {"role": "user", "content": [result]}
     tool = {"name": "f", "input_schema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}}
     assert ask({"messages": [*USUAL["messages"], spoken, told], "tools": [tool]}, validation="live")[0] == 200
+    for content in ("", []):  # of an assistant, also between other turns
+        messages = [*USUAL["messages"], {"role": "assistant", "content": content}, *USUAL["messages"]]
+        assert ask({"messages": messages}, validation="live")[0] == 200
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": b64encode(b"%PDF-1.7\n").decode()}
+    messages = [{"role": "user", "content": [{"type": "document", "source": pdf}]}]
+    assert ask({"messages": messages}, validation="live")[0] == 200
 
 
 def test_text_completions_are_for_old_models() -> None:
@@ -251,6 +466,11 @@ MODEL_LIMITS = [
     ("claude-opus-4-6", {"temperature": 0.5}, 200),
     ("claude-opus-5", {"temperature": 0.5}, 400),
     ("claude-sonnet-4-6", THINKING, 200),
+    ("claude-opus-4-5-20251101", {"output_config": {"effort": "low"}}, 200),
+    ("claude-opus-4-5-20251101", {"output_config": {"effort": "max"}}, 400),
+    ("claude-sonnet-4-5@20250929", {"output_config": {"effort": "low"}}, 400),
+    ("claude-3-7-sonnet-latest", {"thinking": {"type": "adaptive"}}, 400),
+    ("claude-next", {"output_config": {"effort": "low"}, "thinking": {"type": "adaptive"}}, 200),
     ("claude-haiku-5-5", THINKING, 400),
     ("claude-haiku-5-5", {"thinking": {"type": "adaptive"}}, 200),
 ]
@@ -292,16 +512,69 @@ HISTORIES = {
         ("u", "Hi"), ("a", [USED]), ("s", "Be kind."), ("a", [OTHER]), ("u", [RESULT, OTHER_RESULT])
     ),
     "a system message between results": turns(
-        ("s", "Be kind."), ("u", "Hi"), ("a", [USED, OTHER]), ("u", [RESULT]), ("s", "Be brief."), ("u", [OTHER_RESULT])
+        ("u", "Hi"), ("a", [USED, OTHER]), ("u", [RESULT]), ("s", "Be brief."), ("u", [OTHER_RESULT])
     ),
 }
 
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_order_is_that_of_merged_turns(name: str) -> None:
-    for mode in ("published", "live"):
+    for mode in ("published", "live") if not name.startswith("a system message") else ("published",):
         status, found = ask({"messages": HISTORIES[name]}, validation=mode)
         assert status == 200, found
+
+
+PLACE = "the directive-only form (content: [] with output_config) is accepted at any position"
+HEAD = f"messages.0: use the top-level 'system' parameter for the initial system prompt; {PLACE}"
+AFTER = "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result"
+BEFORE = "role 'system' must precede an 'assistant' message or end the array"
+KINDS = "role 'system' supports text, tool_addition, and tool_removal blocks only"
+BLANK_TEXT = "system text blocks must contain non-whitespace text"
+SEARCHED = [
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+    {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+]
+SYSTEM_MESSAGES = {
+    "first": (turns(("s", "Be kind."), ("s", "Be brief."), ("u", "Hi")), HEAD),
+    "after an answer": (
+        turns(("u", "Hi"), ("a", "Hi"), ("s", "Be"), ("s", "kind"), ("u", "So")),
+        f"messages.2: {AFTER}; {PLACE}",
+    ),
+    "before a question": (
+        turns(("u", "Hi"), ("s", "Be"), ("s", "kind"), ("u", "So")),
+        f"messages.2: {BEFORE}; {PLACE}",
+    ),
+    "between a call and its result": (
+        turns(("u", "Hi"), ("a", [USED]), ("s", "Be kind."), ("u", [RESULT])),
+        f"messages.2: {AFTER}; {PLACE}",
+    ),
+    "with an image": (turns(("u", "Hi"), ("s", [PICTURES[2000]])), f"messages.1: {KINDS}"),
+    "blank": (turns(("u", "Hi"), ("s", "  ")), f"messages.1: {BLANK_TEXT}"),
+    "blank and first": (turns(("s", "  "), ("u", "Hi")), HEAD),
+    "last": (turns(("u", "Hi"), ("s", "Be"), ("s", "kind")), None),
+    "before an answer": (turns(("u", "Hi"), ("s", "Be kind."), ("a", "Hi"), ("u", "So")), None),
+    "after a search": (turns(("u", "Hi"), ("a", SEARCHED), ("s", "Be kind.")), None),
+    "only an effort": (
+        [
+            *turns(("u", "Hi")),
+            {"role": "system", "content": [], "output_config": {"effort": "low"}},
+            *turns(("u", "So")),
+        ],
+        None,
+    ),
+    "empty turns beside others": (turns(("u", []), ("u", "Hi"), ("a", []), ("u", "So"), ("u", "")), None),
+}
+
+
+@pytest.mark.parametrize(("messages", "why"), SYSTEM_MESSAGES.values(), ids=SYSTEM_MESSAGES.keys())
+def test_live_where_system_messages_stand(messages: Json, why: str | None) -> None:
+    status, found = ask({"model": "claude-opus-5", "messages": messages}, validation="live")
+    assert (found["error"]["message"] if why else status) == (why or 200)
+
+
+def test_what_may_be_null_or_negative() -> None:
+    assert ask({"metadata": None, "stop_sequences": None}, OLD)[0] == 200
+    assert ask({"top_k": -1}, OLD)[0] == 200
 
 
 def test_live_reads_images_of_results() -> None:
@@ -339,13 +612,8 @@ def test_live_wants_results_before_texts() -> None:
             assert message.startswith("messages.1: `tool_use` ids were found without `tool_result` blocks immediately")
 
 
-def test_live_thinking_needs_thoughts_before_calls() -> None:
-    assert ask(THINKING, validation="live")[0] == 200
+def test_live_a_turn_of_calls_needs_no_thoughts() -> None:
     messages = [*USUAL["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]
-    status, found = ask({**THINKING, "messages": messages}, validation="live")
-    assert status == 400
-    assert found["error"]["message"].startswith("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`")
-    messages[1] = {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}, USED]}
     assert ask({**THINKING, "messages": messages}, validation="live")[0] == 200
 
 

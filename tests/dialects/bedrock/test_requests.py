@@ -137,6 +137,15 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "and square brackets. The name can't contain more than one consecutive whitespace character.",
     ),
     "no tools": ({**HI, "toolConfig": {"tools": []}}, "Member must have length greater than or equal to 1"),
+    "an input that is no object": (
+        {**HI, "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": "{}"}}}]}},
+        "The format of the value at toolConfig.tools.0.toolSpec.inputSchema.json is invalid. Provide a json object for "
+        "the field and try again.",
+    ),
+    "an input without a type": (
+        {**HI, "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"oneOf": []}}}}]}},
+        "The value at toolConfig.tools.0.toolSpec.inputSchema.json.type must be one of the following: object.",
+    ),
     "unanswered calls": (
         with_tools(used("a", "b"), told("a")),
         "Expected toolResult blocks at messages.2.content for the following Ids: b",
@@ -206,6 +215,155 @@ def test_turns_of_one_role_get_a_remark() -> None:
     for settings in ({"replay": "error"}, {"validation": "live"}):
         refused = local("", **settings).ask(URL.format(model=CLAUDE), twice)
         assert refused.json["message"].startswith("A conversation must alternate between user and assistant roles.")
+
+
+def thinking(tokens: int, **more: Json) -> Json:
+    return {"additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": tokens}, **more}}
+
+
+SPOKEN, NOVA, LLAMA = {"text": "a"}, "us.amazon.nova-2-lite-v1:0", "us.meta.llama3-3-70b-instruct-v1:0"
+MODELS = "The model returned the following errors: "
+# What models refuse: the model, the request, and the message.
+BY_MODEL: dict[str, tuple[str, Json, str]] = {
+    "a prefill": (
+        "us.anthropic.claude-opus-4-6-v1",
+        {"messages": [*HI["messages"], {"role": "assistant", "content": [SPOKEN]}]},
+        f"{MODELS}This model does not support assistant message prefill. "
+        "The conversation must end with a user message.",
+    ),
+    "sampling": (
+        "us.anthropic.claude-opus-4-7",
+        {**HI, "inferenceConfig": {"temperature": 0.5}},
+        f"{MODELS}`temperature` is deprecated for this model.",
+    ),
+    "two kinds of sampling": (
+        CLAUDE,
+        {**HI, "inferenceConfig": {"temperature": 0.5, "topP": 0.9}},
+        f"{MODELS}`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+    ),
+    "a field that Claude does not know": (
+        CLAUDE,
+        {**HI, "additionalModelRequestFields": {"reasoningConfig": {}}},
+        f"{MODELS}reasoningConfig: Extra inputs are not permitted",
+    ),
+    "thinking and a forced tool": (
+        CLAUDE,
+        {
+            **HI,
+            **thinking(1024),
+            "toolConfig": {**with_tools()["toolConfig"], "toolChoice": {"any": {}}},
+        },
+        f"{MODELS}Thinking may not be enabled when tool_choice forces tool use.",
+    ),
+    "thinking without its signature": (
+        CLAUDE,
+        {
+            "messages": [
+                *HI["messages"],
+                {"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "Hm"}}}, SPOKEN]},
+                *HI["messages"],
+            ]
+        },
+        f"{MODELS}messages.1.content.0.thinking.signature: Field required",
+    ),
+    "an open schema": (
+        CLAUDE,
+        {
+            **HI,
+            "outputConfig": {
+                "textFormat": {"type": "json_schema", "structure": {"jsonSchema": {"schema": '{"type": "object"}'}}}
+            },
+        },
+        f"{MODELS}output_config.format.schema: For 'object' type, "
+        "'additionalProperties' must be explicitly set to false",
+    ),
+    "a long time to cache": (
+        NOVA,
+        {"messages": [{"role": "user", "content": [SPOKEN, {"cachePoint": {"type": "default", "ttl": "1h"}}]}]},
+        "Extended TTL prompt caching is only supported for Anthropic models",
+    ),
+    "sampling of another vendor": (
+        "global.moonshot.kimi-k2-thinking",
+        {**HI, "inferenceConfig": {"temperature": 0.5}},
+        "This model doesn't support the temperature field. Remove temperature and try again.",
+    ),
+    "a signature of another vendor": (
+        NOVA,
+        {
+            "messages": [
+                *HI["messages"],
+                {
+                    "role": "assistant",
+                    "content": [{"reasoningContent": {"reasoningText": {"text": "Hm", "signature": "x"}}}, SPOKEN],
+                },
+                *HI["messages"],
+            ]
+        },
+        "This model doesn't support the reasoningContent.reasoningText.signature field. "
+        "Remove reasoningContent.reasoningText.signature and try again.",
+    ),
+    "tools": ("us.deepseek.r1-v1:0", with_tools(), "This model doesn't support tool use."),
+    "a text beside a call": (
+        LLAMA,
+        with_tools({"role": "assistant", "content": [SPOKEN, *used("a")["content"]]}, told("a")),
+        "messages.1.content: Conversation blocks and tool use blocks cannot be provided in the same turn.",
+    ),
+    "a text beside a result": (
+        "mistral.mistral-large-2402-v1:0",
+        with_tools(used("a"), {"role": "user", "content": [*told("a")["content"], SPOKEN]}),
+        "messages.2.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("model", "body", "message"), BY_MODEL.values(), ids=BY_MODEL.keys())
+def test_what_only_the_live_models_refuse(model: str, body: Json, message: str) -> None:
+    assert local().ask(URL.format(model=model), body).status == 200
+    answered = local(validation="live").ask(URL.format(model=model), body)
+    assert (answered.status, answered.json) == (400, {"message": message})
+
+
+def test_some_models_use_no_tools_in_streams() -> None:
+    server = local(validation="live")
+    assert server.ask(URL.format(model=LLAMA), with_tools()).status == 200
+    refused = server.ask(STREAM_URL.format(model=LLAMA), with_tools())
+    assert refused.json == {"message": "This model doesn't support tool use in streaming mode."}
+
+
+LIVE: dict[str, tuple[str, Json]] = {
+    "Claude": (
+        CLAUDE,
+        {
+            **with_tools(used("functions.f:0"), told("functions.f:0", content=[{"text": " "}])),
+            **thinking(2000, top_p=0.95, anthropic_beta=["interleaved-thinking-2025-05-14"]),
+            "system": [{"text": "Be brief."}, {"cachePoint": {"type": "default", "ttl": "1h"}}],
+            "inferenceConfig": {"maxTokens": 1000, "stopSequences": ["END"]},
+        },
+    ),
+    "the first name of thinking": (
+        "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
+        {**HI, "additionalModelRequestFields": {"reasoning_config": {"type": "enabled", "budget_tokens": 2000}}},
+    ),
+    "a field of a beta that nobody knows": (
+        CLAUDE,
+        {**HI, "additionalModelRequestFields": {"new": 1, "anthropic_beta": ["new-2030-01-01"]}},
+    ),
+    "a profile": (
+        "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc",
+        {**HI, "additionalModelRequestFields": {"new": 1}},
+    ),
+    "a text beside a result": (
+        NOVA,
+        with_tools(used("a"), {"role": "user", "content": [*told("a")["content"], SPOKEN]}),
+    ),
+    "caching": (NOVA, {"messages": [{"role": "user", "content": [SPOKEN, {"cachePoint": {"type": "default"}}]}]}),
+}
+
+
+@pytest.mark.parametrize(("model", "body"), LIVE.values(), ids=LIVE.keys())
+def test_what_the_live_models_accept(model: str, body: Json) -> None:
+    answered = local(validation="live", replay="off").ask(URL.format(model=model), body)
+    assert answered.status == 200, answered.json
 
 
 UNCHECKED: dict[str, Json] = {

@@ -104,6 +104,44 @@ def test_budgets(model: str, budget: int, status: int) -> None:
     assert ask({"thinkingConfig": {"thinkingBudget": budget}}, model).status == status
 
 
+def test_a_refused_budget_says_which_there_are() -> None:
+    too_large = ask({"thinkingConfig": {"thinkingBudget": 32_000}})
+    assert message(too_large) == "The thinking budget 32000 is invalid. Please choose a value between 0 and 24576."
+    none = ask({"thinkingConfig": {"thinkingBudget": 0}}, "gemini-2.5-pro")
+    assert message(none) == "Budget 0 is invalid. This model only works in thinking mode."
+
+
+NO_LEVEL = "Thinking level is not supported for this model."
+NOT_MINIMAL = "Thinking level MINIMAL is not supported for this model."
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "why"),
+    [
+        ("gemini-2.5-pro", {"thinkingLevel": "LOW"}, NO_LEVEL),
+        ("gemini-3.1-pro-preview", {"thinkingLevel": "MINIMAL"}, NOT_MINIMAL),
+        ("gemini-3.8-flash", {"thinkingLevel": "MINIMAL"}, NOT_MINIMAL),
+        ("gemini-3.7-flash-lite", {"thinkingLevel": "MINIMAL"}, None),
+        ("gemini-3-flash-preview", {"thinkingLevel": "MINIMAL"}, None),
+        ("gemini-3.1-pro-preview", {"thinkingLevel": "LOW"}, None),
+        (
+            "gemini-3.1-pro-preview",
+            {"thinkingBudget": 0},
+            "Budget 0 is invalid. This model only works in thinking mode.",
+        ),
+        ("gemini-3-flash-preview", {"thinkingBudget": 0}, None),
+        ("gemini-2.0-flash", {"thinkingBudget": 5}, "thinking_config is not supported."),
+        ("gemini-2.0-flash-thinking-exp", {"thinkingBudget": 5}, None),
+        ("gemini-2.0-flash", {}, None),
+    ],
+)
+def test_thinking_that_only_the_live_service_refuses(model: str, thinking: Json, why: str | None) -> None:
+    path, body = f"{DEVELOPER}{model}:generateContent", {**HI, "generationConfig": {"thinkingConfig": thinking}}
+    assert SERVER.ask(path, body).status == 200
+    answered = local(validation="live").ask(path, body)
+    assert (message(answered) if why else answered.status) == (why or 200)
+
+
 def turns(*stated: str) -> list[Json]:
     """Contents of roles and parts: `model f g` calls two functions, `user =f` has a result, `user Hi` a text."""
     made = []
@@ -141,11 +179,15 @@ NUMBER = (
     "Please ensure that the number of function response parts is equal to the number of function call parts of the "
     "function call turn."
 )
+RESPONSE = "Please ensure that function response turn comes immediately after a function call turn."
 
 
 @pytest.mark.parametrize(
     ("stated", "why"),
     [
+        (["user =f"], RESPONSE),
+        (["user Hi", "model Hm", "user =f"], RESPONSE),
+        (["user Hi", "model f", "user =f", "model Done", "function =f"], RESPONSE),
         (["model f", "user =f"], ORDER),
         (["model Hm", "model f", "user =f"], ORDER),
         (["user Hi", "model f", "model g", "user =f"], NUMBER),
@@ -155,6 +197,13 @@ NUMBER = (
 )
 def test_turns_that_are_refused(stated: list[str], why: str) -> None:
     assert message(ask(contents=turns(*stated))) == why
+
+
+def test_a_result_names_its_function() -> None:
+    returned = {"functionResponse": {"name": "", "response": {"a": 1}}}
+    refused = ask(contents=[*turns("user Hi", "model f"), {"role": "user", "parts": [returned]}])
+    place = "* GenerateContentRequest.contents[2].parts[0].function_response.name"
+    assert message(refused) == f"{place}: Name cannot be empty.\n"
 
 
 FUNCTIONS: Json = {"functionDeclarations": [{"name": "f"}]}
@@ -199,6 +248,19 @@ TOGETHER = "Please enable tool_config.include_server_side_tool_invocations to us
         (DEVELOPER, "gemini-3-flash-preview", {"tools": [SEARCH, FUNCTIONS]}, TOGETHER),
         (DEVELOPER, "gemini-3-flash-preview", {"tools": [SEARCH, FUNCTIONS], "toolConfig": INVOCATIONS}, None),
         (VERTEX, "gemini-3-flash-preview", {"tools": [SEARCH, FUNCTIONS]}, None),
+        (
+            DEVELOPER,
+            "gemini-2.5-flash",
+            {"tools": [SEARCH, FUNCTIONS]},
+            "Tool use with function calling is unsupported by the model.",
+        ),
+        (
+            VERTEX,
+            "gemini-2.5-flash",
+            {"tools": [{**SEARCH, **FUNCTIONS}]},
+            "Multiple tools are supported only when they are all search tools.",
+        ),
+        (DEVELOPER, "gemini-2.5-flash", {"tools": [SEARCH, {"urlContext": {}}]}, None),
     ],
 )
 def test_tools_that_only_the_live_service_refuses(front: str, model: str, more: Json, why: str | None) -> None:
@@ -206,6 +268,110 @@ def test_tools_that_only_the_live_service_refuses(front: str, model: str, more: 
     assert SERVER.ask(path, body).status == 200
     answered = local(validation="live").ask(path, body)
     assert (message(answered) if why else answered.status) == (why or 200)
+
+
+def parameters(**properties: Json) -> Json:
+    """Tools with a function `f` of these properties."""
+    return {
+        "tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT", "properties": properties}}]}]
+    }
+
+
+def result(response: Json, *parts: Json) -> Json:
+    """A conversation that ends with this result of a function."""
+    returned = {"functionResponse": {"name": "f", "response": response, "parts": list(parts)}}
+    return {"contents": [*turns("user Hi", "model f"), {"role": "user", "parts": [returned]}]}
+
+
+VERTEX_FUNCTION = (
+    "Unable to submit request because `f` functionDeclaration {} Learn more: "
+    "https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling"
+)
+UNKNOWN_MEDIA = (
+    "The referenced name `{}` in function_response.response does not match to a display_name in the "
+    "function_response.parts."
+)
+PICTURE: Json = {"inlineData": {"mimeType": "image/png", "data": "AAAA", "displayName": "a.png"}}
+BESIDE_REF = (
+    "Schema.ref '#/defs/A' was set alongside unsupported fields.  If a schema node has Schema.ref set, then only "
+    "description and default can be set alongside it; other fields they would be replaced by the expanded reference."
+)
+
+
+@pytest.mark.parametrize(
+    ("front", "model", "more", "why"),
+    [
+        (
+            DEVELOPER,
+            "gemini-3-flash-preview",
+            {"generationConfig": {"candidateCount": 2}},
+            "Multiple candidates is not enabled for this model",
+        ),
+        (DEVELOPER, "gemini-2.5-flash", {"generationConfig": {"candidateCount": 2}}, None),
+        (DEVELOPER, "gemini-2.5-flash", parameters(a={"ref": "#/defs/A", "type": "STRING"}), BESIDE_REF),
+        (DEVELOPER, "gemini-2.5-flash", parameters(a={"ref": "#/defs/A", "description": "An A"}), None),
+        (DEVELOPER, "gemini-3.5-flash", result({"a": [{"$ref": "#/$defs/A"}]}), UNKNOWN_MEDIA.format("#/$defs/A")),
+        (DEVELOPER, "gemini-3.5-flash", result({"a": {"$ref": "a.png"}}, PICTURE), None),
+        (DEVELOPER, "gemini-2.5-flash", result({"a": {"$ref": "#/$defs/A"}}), None),
+        (
+            DEVELOPER,
+            "gemini-2.5-flash",
+            {"contents": {"parts": {"inlineData": {"mimeType": "application/octet-stream", "data": "AAAA"}}}},
+            "Unsupported MIME type: application/octet-stream",
+        ),
+        (
+            VERTEX,
+            "gemini-2.5-flash",
+            parameters(a={"type": "ARRAY", "items": {"enum": ["b"]}}),
+            VERTEX_FUNCTION.format("`parameters.a` schema didn't specify the schema type field."),
+        ),
+        (
+            VERTEX,
+            "gemini-2.5-flash",
+            parameters(a={"type": "STRING", "anyOf": [{"type": "STRING"}]}),
+            VERTEX_FUNCTION.format(
+                "`parameters.a` schema specified other fields alongside any_of. When using any_of, it must be the only "
+                "field set."
+            ),
+        ),
+        (VERTEX, "gemini-2.5-flash", parameters(a={"anyOf": [{"type": "STRING"}], "description": "An A"}), None),
+        (DEVELOPER, "gemini-2.5-flash", parameters(a={"type": "STRING", "anyOf": [{"type": "STRING"}]}), None),
+        (DEVELOPER, "gemini-2.5-flash", parameters(a={"description": "An A"}), None),
+    ],
+)
+def test_what_else_only_the_live_service_refuses(front: str, model: str, more: Json, why: str | None) -> None:
+    path, body = f"{front}{model}:generateContent", {**HI, **more}
+    answered = local(validation="live", replay="off").ask(path, body)
+    assert (message(answered) if why else answered.status) == (why or 200)
+
+
+def test_vertex_has_its_own_words_for_a_function_without_an_object() -> None:
+    tools = [{"functionDeclarations": [{"name": "f", "parameters": {"type": "STRING"}}]}]
+    answered = local(validation="live").ask(f"{VERTEX}gemini-2.5-flash:generateContent", {**HI, "tools": tools})
+    assert message(answered) == VERTEX_FUNCTION.format("parameters schema should be of type OBJECT.")
+
+
+@pytest.mark.parametrize(
+    ("schema", "lines"),
+    [
+        (
+            {"type": "STRING", "properties": {"b": {"type": "STRING"}}, "required": ["b"]},
+            ["properties: only allowed for OBJECT type", "required: only allowed for OBJECT type"],
+        ),
+        ({"properties": {"b": {"type": "STRING"}}}, ["properties: only allowed for OBJECT type"]),
+        (
+            {"anyOf": [{"required": ["b"]}]},
+            ["any_of[0].required: only allowed for OBJECT type", "any_of[0].required[0]: property is not defined"],
+        ),
+        ({"type": "ARRAY"}, ["items: missing field."]),
+    ],
+)
+def test_keys_of_other_types_are_refused(schema: Json, lines: list[str]) -> None:
+    function = "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a]"
+    assert message(ask(**parameters(a=schema))) == "".join(f"{function}.{line}\n" for line in lines)
+    config = {"responseMimeType": "application/json", "responseSchema": {"type": "OBJECT", "properties": {"a": schema}}}
+    of_answer = '* GenerateContentRequest.generation_config.response_schema.properties["a"]'
+    assert message(ask(config)) == "".join(f"{of_answer}.{line}\n" for line in lines)
 
 
 VIDEO: Json = {"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}

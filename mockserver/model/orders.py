@@ -18,7 +18,7 @@ from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import Random
 from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
-from mockserver.model.listed_options import find_hints, list_options
+from mockserver.model.listed_options import find_hints, list_options, read_numbered
 from mockserver.model.passages import denies
 from mockserver.model.prose import SENTENCE, Topic, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
@@ -288,8 +288,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
     said = f"{request.earlier}\n{said}" if shown and shown["arrow"] else said  # each passage may be a message
-    options = {line[1]: line[2] for line in _NUMBERED.finditer(said)}
-    rest = _NUMBERED.sub("", said)
+    options, rest = read_numbered(said)
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
     if shown is None:
@@ -340,7 +339,7 @@ _WHAT = compile_lazily(
 )
 _CAPITALS = compile_lazily(r"[A-Z][A-Z_]{1,19}")
 _DESCRIBED = compile_lazily(
-    r"(?i)(?:[\w-]+ ){0,4}questions?\b"
+    r"(?i)(?:[\w-]+ ){0,4}(?:questions?|code)\b"
     rf"|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
 )
 _MET = compile_lazily(
@@ -385,10 +384,6 @@ _OUTCOME = compile_lazily(
 _LETTERED = compile_lazily(
     r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
-)
-_NUMBERED = compile_lazily(
-    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+|\n(?!<))"
-    r"([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = compile_lazily(
     r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit|choice)\b"
@@ -536,7 +531,7 @@ _CUE = compile_lazily(
 
 def write_code(request: Request, rng: Random) -> str | None:
     """Return SQL, or a stub in the language that a prompt asks for, fenced unless only code may be written."""
-    said = _CODE.search(request.text)
+    said = next((each for each in _CODE.finditer(request.text) if each["ordered"]), None)
     alone = request.find(_CODE_ALONE)
     spoken = request.find(_LANGUAGES)
     named = spoken[1].lower() if spoken else "python"
@@ -606,8 +601,9 @@ _HAS_COMMAND = compile_lazily(
 _HAS_CODE = compile_lazily(r"[`'\"()=;{}]|\d\s?[-+*/^]")
 _TABLE = compile_lazily(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60})")
 _ROW_OF_NAMES = compile_lazily(r"(?m)^(\w{1,60}(?:, \w{1,60}){0,200})$")
-_CODE = compile_lazily(
-    r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
+_CODE = compile_lazily(  # but not `When did Ada write the first program?`
+    r"(?i)\b(?:did|does)\b[^.?!\n]{0,200}\?"
+    r"|\b(?P<ordered>write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
     r"\b(?:functions?|scripts?|programs?|class|code|snippet|regex|command|one-liner)\b(?! of\b)"
 )
 _CODE_ALONE = compile_lazily(

@@ -111,7 +111,8 @@ def read_steps(
             pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
-            steps += [replace(step, seen=message.text) for step in pending]
+            seen = _TAGGED.sub(r"\g<said>", message.text)
+            steps += [replace(step, seen=seen) for step in pending]
         else:
             request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
             steps = []
@@ -213,6 +214,7 @@ def _read_type(said: Json) -> Json:
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
+_TAGGED = compile_lazily(r"(?s)\A\s*<(?P<tag>\w{1,40})>\s*(?P<said>.*?)\s*</(?P=tag)>\s*\Z")  # what was seen
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
 _DESCRIBED = compile_lazily(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")

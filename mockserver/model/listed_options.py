@@ -165,9 +165,8 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
         best: Json
         if choice.is_number:
             options, rest = read_numbered(cut_excerpt(call.last_user))
-            asked = _ASKED.search(rest)
-            ranked = rank_options(asked["what"].partition("\n\n")[0] if asked else rest, options)
-            best = int(next(iter((*ranked, *options)))) if len(options) > 1 else None
+            asked = rest if (question := _ASKED.search(rest)) is None else question["what"].partition("\n\n")[0]
+            best = int(next(iter((*rank_options(asked, options), *options)))) if len(options) > 1 else None
         elif choice.end:
             best = _choose_next(call, choice.options, choice.end)
         elif choice.options:

@@ -301,9 +301,11 @@ def _choose_number(request: Request, rng: Random) -> str | None:
 
 
 def _is_true(request: Request) -> bool | None:
-    """Return whether what tools returned says so; None where they returned nothing."""
+    """Return whether what tools returned says so; without results, nothing is harmful, and all else unknown: None."""
     stated = (read_truth(value) for _, value in request.facts)
-    return next((value for value in stated if value is not None), not denies(request.found) if request.found else None)
+    unknown = False if request.find(_ALARM) else None
+    seen = not denies(request.found) if request.found else unknown
+    return next((value for value in stated if value is not None), seen)
 
 
 def _find_lettered(text: str) -> dict[str, str]:
@@ -331,6 +333,7 @@ _SAYING = compile_lazily(
     r"|write|type"
     r"|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|will) (?:only )?be)(?!\w)"
 )
+_ALARM = compile_lazily(r"(?i)\b(?:blocked|flagged|harmful|unsafe|toxic|malicious|jailbreak|violates?)\b[^.\n]{0,60}\?")
 _LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
 _NEXT = compile_lazily(r"[ \t]+([A-Za-z]+)\b(?!['’])")
 _WHAT = compile_lazily(

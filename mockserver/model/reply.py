@@ -256,7 +256,7 @@ _MATERIALS = (  # to be read for values, by how it is set apart: in tags, at the
     compile_lazily(rf"(?s)<(?P<tag>(?:{_SOURCE}[_ ]?){{1,2}})>\s*(?P<said>\S.{{0,8000}}?)\s*</(?P=tag)>"),
     compile_lazily(rf"(?s)(?:\A|\n)(?:{_SOURCE} ?){{1,2}}:\s*\n\s*(?P<said>[^\s\"'`].{{0,8000}})\Z"),
     compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)"),
-    compile_lazily(r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"),
+    compile_lazily(r"(?:[:\n]|[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"),
 )
 _DONE = compile_lazily(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"

@@ -253,8 +253,8 @@ def _add_bounds(schema: Json, text: str = "", small: str = "", levels: int = 6) 
         return told
     if kind in ("integer", "number") and (found := _TOLD_RANGE.search(said)):
         low, high = sorted(map(loads, found.groups()))
-        listed = [*map(loads, re.findall(r"\d+", found[0]))] if "," in found[0] else []
-        told |= {"enum": listed} if listed else {"minimum": low, "maximum": high}
+        every = [*map(loads, re.findall(r"\d+", found[0]))] if "," in found[0] else []
+        told |= {"enum": every} if every else {"minimum": low, "maximum": high}
     if kind == "string" and (listed := _TOLD_OPTIONS.search(said)):
         told |= find_options(f"one of {listed[1]}")
     return told
@@ -543,8 +543,7 @@ def _find_schema(text: str) -> FoundValue | None:
     """Return the last JSON Schema of a text, before examples that it announces: earlier ones tend to be examples."""
     objects = [each for each in find_objects(text) if isinstance(each.value, Mapping)]
     shown = _EXAMPLES.search(text, objects[0].end) if objects else None
-    told = [each for each in objects if shown and each.start < shown.start()]
-    for found in (*reversed(told), *reversed(objects)):
+    for found in sorted(objects, key=lambda each: (shown and each.start < shown.start(), each.start), reverse=True):
         schema = _unwrap_schema(found.value)
         if _is_schema(schema):
             return replace(found, value=schema)

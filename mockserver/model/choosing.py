@@ -742,7 +742,8 @@ _ANY_TOOL = compile_lazily(
     r"(?:\s+calls?)?\s*(?:for\s+this|here|please|at\s+all)?\s*$"
 )
 HANDOFF = compile_lazily(
-    r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE
+    r"(?:\w{1,40}[-.])?(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_",
+    re.IGNORECASE,
 )
 _IN_GENERAL = compile_lazily(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
 _LOOSE = compile_lazily(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)

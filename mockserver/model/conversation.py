@@ -38,7 +38,9 @@ def unwrap(call: Call) -> Call:
             call = replace(call, messages=kept, tool_choice=replace(call.tool_choice, mode="required"))
     *before, last = call.messages or (Message("user"),)
     if last.role == "user" and (call.tools or call.options.schema is not None):
-        call = replace(call, messages=(*before, replace(last, text=cut_examples(last.text))))
+        case = cut_examples(last.text)
+        told = () if case == last.text else (Message("system", last.text),)
+        call = replace(call, messages=(*before, *told, replace(last, text=case)))
     if any(message.text.startswith(_TELLING) for message in call.messages):
         openings = _OPENINGS if call.tools else {"user": _OPENINGS["user"][:1]}
         call = replace(call, messages=tuple(_read_acts(call.messages, openings)))
@@ -48,11 +50,13 @@ def unwrap(call: Call) -> Call:
 def cut_examples(text: str) -> str:
     """Return the case that a prompt ends with behind examples: `Q: ...`, and `A:` without an answer; else all of it."""
     label = _LAST_LABEL.search(text)
-    first = text.find(f"\n{label[1]}:") if label else -1
-    start = text.rfind("\n\n", 0, label.start()) if label else -1
-    if label is None or not 0 <= first < start:
+    shown = re.compile(rf"(?i)\n(?:example )?{re.escape(label[1])}:").finditer(text, 0, label.start()) if label else ()
+    last = max((each.end() for each in shown), default=0)
+    if label is None or not last:
         return text
-    return text[start : label.start()].strip()
+    case = _CASE.search(text, last, label.start())
+    start = case.start() if case else text.rfind("\n\n", last, label.start())
+    return text if start < 0 else text[start : label.start()].strip("#=*~- \n")
 
 
 def _is_nudge(before: Message, last: Message) -> bool:
@@ -150,6 +154,7 @@ _FORMAT_REQUEST = compile_lazily(  # You must format the previous response as st
 )
 _LONGEST_NUDGE = 200  # characters
 _LAST_LABEL = compile_lazily(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
+_CASE = compile_lazily(r"\n(?:[ \t]*\n|[#=*~-]{3,}[^\n]*\n)+(?=[A-Za-z][\w ]{0,30}:\s?\S)")  # a label, and what it is
 _MISSES_CALL = compile_lazily(  # You did not use a tool in your previous response!
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
     r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"

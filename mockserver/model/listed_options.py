@@ -14,7 +14,7 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import compile_lazily, remember, remember_json
 from mockserver.model.arguments.evidence import are_alike
-from mockserver.model.choosing import HANDOFF, Offers, find_option, find_tool_requests, list_properties
+from mockserver.model.choosing import HANDOFF, Offers, find_option, find_tool_requests, list_properties, rank_options
 from mockserver.model.vocabulary import (
     ENGLISH,
     RULING,
@@ -89,6 +89,11 @@ def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
     return ListedOptions(names, split_name(head), start=lines.start(), end=lines.end())
 
 
+def read_numbered(text: str) -> tuple[dict[str, str], str]:
+    """Return the lines of a text that are numbered, `(1) summaries`, by their numbers, and the text without them."""
+    return {line[1]: line[2] for line in _NUMBERED.finditer(text)}, _NUMBERED.sub("", text)
+
+
 def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
     """Return what a text says of names: `- coder: writes code`."""
     small = text.lower()
@@ -116,7 +121,7 @@ class _Choice(Struct, frozen=True):
     """A property that takes one of some texts: its `options`, but an `end` only when the work is done.
 
     Without an end and options, it takes one of the `names` that a description lists, or else one of those that the
-    instructions list as what it is called: workers for a `worker_id`.
+    instructions list as what it is called: workers for a `worker_id`. It `is_number` of a line that the text numbers.
     """
 
     name: str
@@ -124,6 +129,7 @@ class _Choice(Struct, frozen=True):
     end: str = ""
     names: Sequence[str] = ()
     words: Sequence[str] = ()
+    is_number: bool = False
 
 
 @remember_json(128)
@@ -145,6 +151,8 @@ def _read_choices(schema: Json, about: str) -> Sequence[_Choice]:
             listed = [each.names for each in list_options(cut_excerpt(described))[:1]]
             names = quoted if len(quoted) > 1 else next(iter(listed), _find_listed(words, cut_excerpt(about)))
             found.append(_Choice(name, names=names, words=words))
+        elif name in ("choice", "index") and isinstance(inner, Mapping) and inner.get("type") == "integer":
+            found.append(_Choice(name, is_number=True))
     return found
 
 
@@ -154,8 +162,12 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     rules = _join_rules(call) if choices else ""
     found: dict[str, Json] = {}
     for choice in choices:
-        best: str | None
-        if choice.end:
+        best: Json
+        if choice.is_number:
+            options, rest = read_numbered(cut_excerpt(call.last_user))
+            asked = rest if (question := _ASKED.search(rest)) is None else question["what"].partition("\n\n")[0]
+            best = int(next(iter((*rank_options(asked, options), *options)))) if len(options) > 1 else None
+        elif choice.end:
             best = _choose_next(call, choice.options, choice.end)
         elif choice.options:
             best = _choose_option(call.last_user, choice.options, rules)
@@ -163,7 +175,7 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             best = choose_name(call.last_user, names, find_hints(names, rules)) or names[0]
         else:
             best = None
-        found |= {choice.name: best} if best else {}
+        found |= {choice.name: best} if best is not None else {}
     return found
 
 
@@ -386,6 +398,10 @@ _MAY_LIST = compile_lazily(r"(?i)[,/|:\[({\n]|\sor\s")
 _SEPARATOR = compile_lazily(rf"(?i){_OR}|\s+and\s+")
 _ASIDE = compile_lazily(r"\([^()\n]*\)")
 _LABEL = compile_lazily(r"[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}")
+_NUMBERED = compile_lazily(
+    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+|\n(?!<))"
+    r"([^\n]{1,500})$"
+)
 _TOKEN = compile_lazily(r"[a-z]+")
 _CLOSED = compile_lazily(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b|in <)")
 _LINES = compile_lazily(

@@ -18,7 +18,7 @@ from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import Random
 from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
-from mockserver.model.listed_options import find_hints, list_options
+from mockserver.model.listed_options import find_hints, list_options, read_numbered
 from mockserver.model.passages import denies
 from mockserver.model.prose import SENTENCE, Topic, list_content_words
 from mockserver.model.schema.scalars import draw_known_text
@@ -288,8 +288,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
     said = f"{request.earlier}\n{said}" if shown and shown["arrow"] else said  # each passage may be a message
-    options = {line[1]: line[2] for line in _NUMBERED.finditer(said)}
-    rest = _NUMBERED.sub("", said)
+    options, rest = read_numbered(said)
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
     if shown is None:
@@ -302,9 +301,11 @@ def _choose_number(request: Request, rng: Random) -> str | None:
 
 
 def _is_true(request: Request) -> bool | None:
-    """Return whether what tools returned says so; None where they returned nothing."""
+    """Return whether what tools returned says so; without results, nothing is harmful, and all else unknown: None."""
     stated = (read_truth(value) for _, value in request.facts)
-    return next((value for value in stated if value is not None), not denies(request.found) if request.found else None)
+    unknown = False if request.find(_ALARM) else None
+    seen = not denies(request.found) if request.found else unknown
+    return next((value for value in stated if value is not None), seen)
 
 
 def _find_lettered(text: str) -> dict[str, str]:
@@ -332,6 +333,7 @@ _SAYING = compile_lazily(
     r"|write|type"
     r"|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|will) (?:only )?be)(?!\w)"
 )
+_ALARM = compile_lazily(r"(?i)\b(?:blocked|flagged|harmful|unsafe|toxic|malicious|jailbreak|violates?)\b[^.\n]{0,60}\?")
 _LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
 _NEXT = compile_lazily(r"[ \t]+([A-Za-z]+)\b(?!['’])")
 _WHAT = compile_lazily(
@@ -340,7 +342,7 @@ _WHAT = compile_lazily(
 )
 _CAPITALS = compile_lazily(r"[A-Z][A-Z_]{1,19}")
 _DESCRIBED = compile_lazily(
-    r"(?i)(?:[\w-]+ ){0,4}questions?\b"
+    r"(?i)(?:[\w-]+ ){0,4}(?:questions?|code)\b"
     rf"|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
 )
 _MET = compile_lazily(
@@ -385,10 +387,6 @@ _OUTCOME = compile_lazily(
 _LETTERED = compile_lazily(
     r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
-)
-_NUMBERED = compile_lazily(
-    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+|\n(?!<))"
-    r"([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = compile_lazily(
     r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit|choice)\b"
@@ -536,7 +534,7 @@ _CUE = compile_lazily(
 
 def write_code(request: Request, rng: Random) -> str | None:
     """Return SQL, or a stub in the language that a prompt asks for, fenced unless only code may be written."""
-    said = _CODE.search(request.text)
+    said = next((each for each in _CODE.finditer(request.text) if each["ordered"]), None)
     alone = request.find(_CODE_ALONE)
     spoken = request.find(_LANGUAGES)
     named = spoken[1].lower() if spoken else "python"
@@ -606,8 +604,9 @@ _HAS_COMMAND = compile_lazily(
 _HAS_CODE = compile_lazily(r"[`'\"()=;{}]|\d\s?[-+*/^]")
 _TABLE = compile_lazily(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60})")
 _ROW_OF_NAMES = compile_lazily(r"(?m)^(\w{1,60}(?:, \w{1,60}){0,200})$")
-_CODE = compile_lazily(
-    r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
+_CODE = compile_lazily(  # but not `When did Ada write the first program?`
+    r"(?i)\b(?:did|does)\b[^.?!\n]{0,200}\?"
+    r"|\b(?P<ordered>write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
     r"\b(?:functions?|scripts?|programs?|class|code|snippet|regex|command|one-liner)\b(?! of\b)"
 )
 _CODE_ALONE = compile_lazily(

@@ -48,7 +48,7 @@ from mockserver.model.prose import (
     write_sentences,
     write_text_on,
 )
-from mockserver.model.shapes import DescribedShape, asks_for_json, find_shape
+from mockserver.model.shapes import DescribedShape, asks_for_json, find_shape, remove_shown_answers
 from mockserver.model.tool_uses import add_earlier_results, fill_schema, list_tool_uses, make_tool_use, waits
 from mockserver.model.vocabulary import cut_excerpt, draw_phrase, split_words
 
@@ -201,19 +201,21 @@ def _fill_shape(found: DescribedShape, call: Call, seed: Seed) -> Json:
 
 
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    said = _AROUND.sub(" ", cut_excerpt(said))
-    rules = cut_excerpt(call.system)
-    if quoted := _FENCED_MATERIAL.search(said) or _MATERIAL.search(said):
+    prompt = f"{cut_excerpt(call.system)}\n{said}"
+    said = remove_shown_answers(cut_examples(cut_excerpt(said)))
+    if quoted := next(filter(None, (pattern.search(said) for pattern in _MATERIALS)), None):
         said = quoted["said"]
-    said = cut_examples(said)
+    said = _AROUND.sub(" ", said)
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
     properties = list_properties(Tool("", parameters=schema))
-    stated = choose_values(call, schema) | _find_answer(call, properties, said)
+    stated = choose_values(call, schema.get("items", schema) if isinstance(schema, Mapping) else schema) | _find_answer(
+        call, properties, said
+    )
     stated |= write_code_values(properties, said, call.system)
     if is_settled := bool(results or _DONE.search(said)):
         stated |= find_endings(schema)
     spoken = replace(find_mentions(*results, said).add_stated(stated), is_settled=is_settled)
-    return fill_schema(schema, seed.branch("schema"), said=spoken, prompt=f"{rules}\n{said}")
+    return fill_schema(schema, seed.branch("schema"), said=spoken, prompt=prompt)
 
 
 def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:
@@ -249,10 +251,13 @@ _FORMAT_WRITERS: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
 _AROUND = compile_lazily(  # what a prompt quotes or asks
     r"</?[A-Za-z][\w-]{0,30}>|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
 )
-_MATERIAL = compile_lazily(  # quoted, to be read for values
-    r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
+_SOURCE = r"(?i:input|source|text|document|passage|article|transcript|content|email|review|current_message)"
+_MATERIALS = (  # to be read for values, by how it is set apart: in tags, at the end behind its name, in quotes
+    compile_lazily(rf"(?s)<(?P<tag>(?:{_SOURCE}[_ ]?){{1,2}})>\s*(?P<said>\S.{{0,8000}}?)\s*</(?P=tag)>"),
+    compile_lazily(rf"(?s)(?:\A|\n)(?:{_SOURCE} ?){{1,2}}:\s*\n\s*(?P<said>[^\s\"'`].{{0,8000}})\Z"),
+    compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)"),
+    compile_lazily(r"(?:[:\n]|[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"),
 )
-_FENCED_MATERIAL = compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)")
 _DONE = compile_lazily(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
     r":\s*[^\s\w]"

@@ -214,9 +214,8 @@ class Described(Struct, frozen=True):
 def _read_descriptions(written: bytes) -> Described:
     schema = loads(written)
     told = _add_bounds(schema)
-    names = [fold(name) for name in _list_bounded_names(schema)]
-    numbered = ["(1 to "] if {"choice", "index"}.intersection(names) else []
-    return Described(None if told == schema else told, (*dict.fromkeys(names), *numbered))
+    names = (called for name in _list_bounded_names(schema) for called in _CALLS.get(name, (fold(name),)))
+    return Described(None if told == schema else told, tuple(dict.fromkeys(names)))
 
 
 def _list_bounded_names(schema: Json, levels: int = 6) -> Iterator[str]:
@@ -239,7 +238,7 @@ def _add_bounds(schema: Json, text: str = "", small: str = "", levels: int = 6) 
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {
                 name: _add_bounds(
-                    _add_told(each, name, text=text, siblings=inner) if text and _may_tell(name, small) else each,
+                    _add_told(each, name, text=text, small=small, siblings=inner),
                     text,
                     small,
                     levels - 1,
@@ -254,30 +253,31 @@ def _add_bounds(schema: Json, text: str = "", small: str = "", levels: int = 6) 
         return told
     if kind in ("integer", "number") and (found := _TOLD_RANGE.search(said)):
         low, high = sorted(map(loads, found.groups()))
-        told |= {"minimum": low, "maximum": high}
+        every = [*map(loads, re.findall(r"\d+", found[0]))] if "," in found[0] else []
+        told |= {"enum": every} if every else {"minimum": low, "maximum": high}
     if kind == "string" and (listed := _TOLD_OPTIONS.search(said)):
         told |= find_options(f"one of {listed[1]}")
     return told
 
 
-def _may_tell(name: str, small: str) -> bool:
-    return fold(name) in small or name in ("choice", "index")
-
-
-def _add_told(schema: Json, name: str, text: str, siblings: Mapping[str, Json]) -> Json:
+def _add_told(schema: Json, name: str, text: str, small: str, siblings: Mapping[str, Json]) -> Json:
     """Return the schema of a number with the range that a text tells by its name, of a text with the options."""
-    if not isinstance(schema, Mapping) or not schema.keys().isdisjoint(_BOUNDS):
+    is_told = any(called in small for called in _CALLS.get(name, (fold(name),)))
+    if not is_told or not isinstance(schema, Mapping) or not schema.keys().isdisjoint(_BOUNDS):
         return schema
     kind = schema.get("type")
     if kind not in _BOUNDED or (kind == "string" and name not in text):
         return schema
     described = str(schema.get("description", ""))
     if kind != "string":
-        if name in ("choice", "index") and (numbered := _NUMBERED_TO.search(text)):
-            return {**schema, "minimum": 1, "maximum": int(numbered[1])}
-        found = re.search(rf"(?i)(?<!\w){re.escape(name)}\b{_RANGE_OF_NAME}", text)
-        if found is None or _TOLD_RANGE.search(described):
+        calls = "|".join(map(re.escape, _CALLS.get(name, (fold(name),))))
+        found = re.search(rf"(?i)(?<!\w)(?:{calls})\b{_RANGE_OF_NAME}", text)
+        if _TOLD_RANGE.search(described):
             return schema
+        if found is None:  # 0 and 1, for no and yes, in examples of answers; ids of what there is
+            shown = {*re.findall(rf"[\"']{re.escape(name)}[\"']: ?(\d{{1,9}})\b(?!\.)", text)}
+            chooses = kind == "integer" and (shown == {"0", "1"} or (shown and name.endswith("_id")))
+            return {**schema, "enum": sorted(map(int, shown))} if chooses else schema
         return {**schema, "description": f"{described} (from {found[1]} to {found[2]})"}
     if not schema.keys() <= {"type", "description"}:
         return schema
@@ -356,7 +356,7 @@ _BARE = compile_lazily(
     r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
 )
 _KEY = compile_lazily(
-    r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
+    r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\s][^`\n]{0,79}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
 )
 _JSON_NUMBER = compile_lazily(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
@@ -391,6 +391,7 @@ _FRACTIONS = make_vocabulary(
 )
 _WORD_OR_WORD = compile_lazily(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
 _LITERAL = compile_lazily(r"Literal\[([^\[\]]{1,2000})\]")
+_CALLS = dict.fromkeys(("score", "rating", "grade"), ("score", "rating", "grade", "rate", "scale"))  # in prompts
 _BY_NAME = ("properties", "$defs", "definitions")
 _BOUNDED = ("integer", "number", "string")
 _BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
@@ -398,7 +399,8 @@ _TOLD_OPTIONS = compile_lazily(
     r"(?i)\b(?:(?:allowed|possible|valid|available|supported) \w{4,20}|must be one of|one of(?=:)):? ([^\n.;]{3,200})"
 )
 _TOLD_RANGE = compile_lazily(
-    r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
+    r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)"
+    r"(?:, ?\d{1,3}){0,9},?\s?(?:-|–|to|and|or|/)\s?"
     r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"
 )
 _EXPLAINED = compile_lazily(r"[)>]?(?:[,;:.](?!\d)|\s+(?:where|with)\b|\s+\()")  # how a note goes on after a range
@@ -512,6 +514,14 @@ def remove_json_orders(text: str) -> str:
     return "".join(_remove_json_order(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 
+def remove_shown_answers(text: str) -> str:
+    """Return a text without the JSON that it shows as an answer, which is not a value."""
+    for found in reversed([*find_objects(text)]):
+        if _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
+            text = f"{text[: found.start]}{text[found.end :]}"
+    return text
+
+
 def _remove_json_order(part: str) -> str:
     cue = _JSON_WORD.search(part)
     return part if cue is None else part[cue.end() :].partition(":")[2] or " "
@@ -530,8 +540,10 @@ def _remove_examples(text: str) -> str:
 
 
 def _find_schema(text: str) -> FoundValue | None:
-    """Return the last JSON Schema of a text: earlier ones tend to be examples."""
-    for found in reversed([each for each in find_objects(text) if isinstance(each.value, Mapping)]):
+    """Return the last JSON Schema of a text, before examples that it announces: earlier ones tend to be examples."""
+    objects = [each for each in find_objects(text) if isinstance(each.value, Mapping)]
+    shown = _EXAMPLES.search(text, objects[0].end) if objects else None
+    for found in sorted(objects, key=lambda each: (shown and each.start < shown.start(), each.start), reverse=True):
         schema = _unwrap_schema(found.value)
         if _is_schema(schema):
             return replace(found, value=schema)
@@ -675,6 +687,7 @@ def _read_notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str
     return notes, end
 
 
+_EXAMPLES = compile_lazily(r"(?im)^[^\n{}]{0,80}\bexamples\b[^\n{}]{0,120}:[ \t]*$")
 _LONGEST_CACHED = 20_000  # bytes of schemas whose descriptions are remembered
 _MOST_READ = 50_000  # characters
 _MOST_FOR_KEYS = 8_000  # characters
@@ -701,7 +714,8 @@ _FENCED = compile_lazily(
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
 _SHOWN_AS_ANSWER = compile_lazily(
-    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)"
+    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):"
+    r"|\bjson\b[^\n]{0,60}\b(?:structure|format|schema|shape|template)\b[^\n]{0,20}:[ \t]*\n)"
     r"\s*(?:```(?:json)?\s*)?$"
 )
 _LIKE = compile_lazily(
@@ -779,7 +793,6 @@ _AS_OPTIONAL = compile_lazily(r"(?i)[,; ]*\boptional\b[,:; ]*")
 _LIST_VALUE = compile_lazily(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
-_NUMBERED_TO = compile_lazily(r"\(1 to (\d{1,3})\)")
 _NOTED_VALUE = (
     r"(?: key| field)?[\s:(–-]{0,4}"
     r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"

@@ -55,6 +55,7 @@ from mockserver.model.schema import generate_instance
 from mockserver.model.shapes import add_stated_bounds
 from mockserver.model.vocabulary import (
     RULING,
+    cut_excerpt,
     find_keys,
     keep_ends,
     make_vocabulary,
@@ -227,8 +228,8 @@ def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
     return None if last is None or any(have_same_meaning(old.arguments, last.arguments) for old in made) else last
 
 
-def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
-    """Return a call of one tool without an id; arguments that no text mentions are generated.
+def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False, prompt: str = "") -> ToolUse:
+    """Return a call of one tool without an id; arguments that no text mentions are generated, as a prompt bounds them.
 
     Raises Failure if its schema is unusable; if `lenient`, the call then has no arguments.
     """
@@ -241,7 +242,7 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     said = replace(said, sparse=True) if said.text else said
     drawn = seed.branch("arguments", tool.name)
     try:
-        made = fill_schema(tool.parameters, drawn, said) if tool.parameters else {}
+        made = fill_schema(tool.parameters, drawn, said, prompt) if tool.parameters else {}
         texts = (
             [name for name in list_properties(tool) if _FOR_PEOPLE.intersection(split_words(name))] if not made else []
         )
@@ -322,7 +323,8 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
     context = "\n".join((*list_result_texts(call), call.system))
     stated |= write_code_values(list_properties(pending.tool), pending.said.text, context)
     said = pending.said.add_stated(stated | find_colleague(call, pending.tool))
-    return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
+    prompt = f"{cut_excerpt(call.system)}\n{cut_excerpt(call.last_user)}" if call.tool_choice.mode != "auto" else ""
+    return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema, prompt=prompt)
 
 
 def _use_answering(call: Call, offers: Offers, seed: Seed) -> Use | None:

@@ -179,8 +179,13 @@ def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: 
     for prop in [*missing.values()]:
         takes_order = _lists_texts(prop) and not orders_to_invent(assignment.text)
         place = find_remainder(assignment.text, "question", assignment.used) if takes_order else None
-        if place and assignment.fits(prop.name, [assignment.text[slice(*place)]]):
-            given[prop.name] = [assignment.text[slice(*place)]]
+        texts = [assignment.text[slice(*place)]] if place else []
+        if place and not _STATEMENTS.isdisjoint(prop.words):  # all that the text says, without labels and questions
+            said = [assignment.text[slice(*each)] for each in _split_sentences(assignment.text[:_REACH])]
+            said = [_SPEAKER.sub("", each).strip() for each in said if not _IS_ASKED.search(each)]
+            texts = [each for each in said if each][:_MOST_STATEMENTS] or texts
+        if texts and assignment.fits(prop.name, texts):
+            given[prop.name] = texts
             del missing[prop.name]
     for numeric in (True, False):
         rest = [prop for prop in missing.values() if prop.numeric == numeric]
@@ -606,7 +611,11 @@ _FREE_TEXTS = make_vocabulary("text query code command expression title")
 INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
 _INVENTS = compile_lazily(rf"(?i)\s*(?:please\s+)?{INVENT}")
 _SOURCE = compile_lazily(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
-_SENTENCES = make_vocabulary("step task todo goal plan question query objective action")
+_STATEMENTS = make_vocabulary("statement claim fact truth opinion memory sentence")
+_MOST_STATEMENTS = 10
+_SPEAKER = compile_lazily(r"^[ \t]*[A-Za-z][\w ]{0,20}:(?!/)")
+_IS_ASKED = compile_lazily(r"(?i)^\s*(?:question|query|input)\b[^:\n]{0,20}:|[?？]\s*$")
+_SENTENCES = _STATEMENTS | make_vocabulary("step task todo goal plan question query objective action")
 _KINDS_OF_TEXT = {
     "reason": make_vocabulary("reason cause justification"),
     "task": make_vocabulary("task todo goal objective reminder"),

@@ -209,9 +209,7 @@ def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
             place = text.find(json.dumps(key, ensure_ascii=False), at, fragment.end)
             if place >= 0:
                 at = place + len(key) + 2
-                if not (
-                    isinstance(inner, str) and re.fullmatch(r"<[^<>]{1,200}>|[.… ]*", inner)
-                ):  # a gap of an example
+                if not (isinstance(inner, str | list) and _GAPS.fullmatch(json.dumps(inner[:300], ensure_ascii=False))):
                     yield Mention("member", inner, start=place, end=at, key=key)
             waiting.append(inner)
 
@@ -237,6 +235,8 @@ def find_pairs(text: str) -> Iterator[Mention]:
         if value:
             start = found.start("value")
             yield Mention("pair", value.strip("\"'“”«»"), start=start, end=start + len(value), key=found["key"])
+    for found in _OF_ITS_KIND.finditer(text) if not _COPULAS.isdisjoint(signs) else ():
+        yield Mention("pair", found["value"], *found.span("value"), key=found["key"])
     for found in _BECOME.finditer(text) if "digit" in signs and not _COPULAS.isdisjoint(signs) else ():
         yield Mention("pair", found["value"], *found.span("value"), key="status")
     for found in _SIZE.finditer(text) if "digit" in signs and not _TIMES.isdisjoint(signs) else ():
@@ -512,6 +512,11 @@ _END_OF_VALUE = compile_lazily(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
 _BEFORE_ITEM = compile_lazily(r"\w:[ \t]{1,4}(?P<others>[^\n:.!?;]{1,70}(?:,|,? and|,? or)[ ])?$")
 _NEXT_ITEM = compile_lazily(r",| and | or ")
+_GAPS = compile_lazily(r"\[?(?:\"(?:<[^<>\"]{1,200}>|[.… ]*)\"(?:, )?)+\]?")  # of an example
+_OF_ITS_KIND = compile_lazily(  # Paris is a large city in France
+    r"(?P<value>\b[A-Z][\w'’-]{0,40}(?: [A-Z][\w'’-]{0,40}){0,3}) (?:is|was) an? (?:[a-z-]{1,20} ){0,2}?"
+    r"(?P<key>city|town|country|state|company)\b"
+)
 _SAID = compile_lazily(
     r"(?<!\w)(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Mm]eine?|[Ll][ae]|[Ee]l|[Mm]i)"
     r" (?P<key>[^\W\d_A-Z][\w-]{1,30}(?: [^\W\d_A-Z][\w-]{1,30}){0,2}?) (?:is|are|was|were|ist|est|es) (?:that of )?"

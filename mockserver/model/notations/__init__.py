@@ -111,7 +111,8 @@ def read_steps(
             pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
-            steps += [replace(step, seen=message.text) for step in pending]
+            seen = _TAGGED.sub(r"\g<said>", message.text)
+            steps += [replace(step, seen=seen) for step in pending]
         else:
             request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
             steps = []
@@ -167,7 +168,7 @@ def read_json_tools(prompt: str) -> Iterator[Tool]:
         elif isinstance(value, Mapping) and isinstance(value.get("function"), Mapping):
             waiting.insert(0, value["function"])
         elif isinstance(value, Mapping) and isinstance(value.get("name"), str):
-            schema = next((value[key] for key in _SCHEMAS if isinstance(value.get(key), Mapping)), None)
+            schema = next((value[key] for key in _SCHEMAS if isinstance(value.get(key), Mapping | list)), None)
             if schema is not None or "description" in value:
                 yield Tool(value["name"], str(value.get("description", "")), read_argument_schema(schema or {}))
 
@@ -192,8 +193,10 @@ def _read_parameters(entry: str) -> Json:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def read_argument_schema(value: Mapping[str, Json]) -> Json:
-    """Return the JSON Schema of arguments as prompts show them: a schema, or a type for each name."""
+def read_argument_schema(value: Mapping[str, Json] | list[Json]) -> Json:
+    """Return the JSON Schema of arguments as prompts show them: a schema, a type for each name, or a list of both."""
+    if isinstance(value, list):
+        value = {str(each.get("name")): each for each in value if isinstance(each, Mapping)}
     listed = value.get("properties", value)
     fields = {name: _read_type(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
     required = value.get("required")
@@ -206,10 +209,12 @@ def _read_type(said: Json) -> Json:
         return infer_shape(str(said))
     kind = said.get("type")
     about = {"description": said["description"]} if said.get("description") else {}
+    said = {key: inner for key, inner in said.items() if key != "required" or isinstance(inner, list)}
     return {**said, **(infer_shape(kind) if isinstance(kind, str) else {})} | about
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
+_TAGGED = compile_lazily(r"(?s)\A\s*<(?P<tag>\w{1,40})>\s*(?P<said>.*?)\s*</(?P=tag)>\s*\Z")  # what was seen
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
 _DESCRIBED = compile_lazily(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")

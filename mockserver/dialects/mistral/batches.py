@@ -135,7 +135,12 @@ class Batches(MistralResource, batches.Batches):
             return None
         head = compute_fingerprint(new.id)
         data = b"".join([_write_row(f"batch-{head[:8]}-{head[8:16]}-{number}", line) for number, line in lines])
-        fields = {"purpose": "batch", "sample_type": f"batch_{what}", "mimetype": "application/jsonl"}
+        fields = {
+            "purpose": "batch",
+            "sample_type": f"batch_{what}",
+            "mimetype": "application/jsonl",
+            "num_lines": len(lines),
+        }
         name = objects.draw_id(self.ids, f"batch {what}")
         file = New(id=name, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
         return (await Files(self.api).create(file, objects)).id

@@ -46,7 +46,7 @@ class MistralResource(Resource):
     words: ClassVar[Mapping[str, Sequence[str]]] = {}
     poll_headers: ClassVar[Headers] = ()
 
-    def check_path(self, http: HttpRequest, validation: Validation) -> None:
+    def check_url(self, http: HttpRequest, validation: Validation) -> None:
         name = http.path_params.get("id")
         if validation is Validation.LIVE and name is not None and not _UUID.fullmatch(name):
             why = "Input should be a valid UUID"
@@ -106,7 +106,12 @@ class Files(MistralResource, files.Files):
         media_type = read_media_type(sent[0].media_type or "")
         if media_type in ("", _UNTYPED):
             media_type = recognize(sent[0].head) or ("application/jsonl" if name.endswith(".jsonl") else _UNTYPED)
-        return New(fields={**parsed, "mimetype": media_type}, data=sent[0].content, file_name=name)
+        purpose = parsed.get("purpose") or "fine-tune"
+        rows = read_rows(sent[0].content, MAX_LINES) if purpose in ("batch", "fine-tune") else []
+        if validation is not Validation.OFF:
+            _check_rows(rows, purpose)
+        fields = {**parsed, "purpose": purpose, "mimetype": media_type, "num_lines": len(rows)}
+        return New(fields=fields, data=sent[0].content, file_name=name)
 
     async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         if statuses:
@@ -116,18 +121,14 @@ class Files(MistralResource, files.Files):
 
     async def make(self, new: New, objects: Objects) -> Body:
         fields = new.fields
-        purpose = fields.get("purpose") or ("ocr" if new.invented else "fine-tune")
-        has_lines = purpose in ("batch", "fine-tune")
-        rows = await objects.on_thread(read_rows, new.data, MAX_LINES) if has_lines else []
-        if "sample_type" not in fields and new.validation is not Validation.OFF:
-            _check_rows(rows, purpose)
+        purpose = fields.get("purpose", "ocr")
         expiry = fields.get("expiry")
         return {
             "bytes": len(new.data),
             "filename": new.file_name or "file.txt",
             "purpose": purpose,
             "sample_type": fields.get("sample_type") or _SAMPLE_TYPES.get(purpose, "instruct"),
-            "num_lines": len(rows),
+            "num_lines": fields.get("num_lines", 0),
             "mimetype": fields.get("mimetype", _UNTYPED),
             "source": "mistral" if "sample_type" in fields else "upload",
             "signature": hash_data(new.data)[:32],
@@ -139,6 +140,13 @@ class Files(MistralResource, files.Files):
         shown = self.show(kept)
         return {**shown, "deleted": False} if objects.call.operation == self.kind.name else shown
 
+    def check_url(self, http: HttpRequest, validation: Validation) -> None:
+        super().check_url(http, validation)
+        hours = read_count(http.query, "expiry", usual=24)
+        if validation is not Validation.OFF and not 1 <= hours <= _LONGEST_HOURS:
+            kind, bound = ("above", _LONGEST_HOURS) if hours else ("below", 1)
+            raise refuse(Complaint(kind, ("expiry",), got=hours, bound=bound), "query")
+
     def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
         return super().is_listed(kept, query) and query.get("search", "") in kept.body["filename"]
 
@@ -148,9 +156,6 @@ class Files(MistralResource, files.Files):
         kept = await self.find_asked(call, objects)
         http = call.http
         hours = read_count(http.query, "expiry", usual=24)
-        if call.is_checked and not 1 <= hours <= _LONGEST_HOURS:
-            kind, bound = ("above", _LONGEST_HOURS) if hours else ("below", 1)
-            raise refuse(Complaint(kind, ("expiry",), got=hours, bound=bound), "query")
         path = f"{http.path.removesuffix('/url')}/content/{kept.body['filename'].rpartition('/')[2] or 'file'}"
         signature = read_bearer(http) or kept.body["signature"]
         query = urlencode({"se": write_moment(objects.now + hours * _HOUR), "sp": "r", "sig": signature})

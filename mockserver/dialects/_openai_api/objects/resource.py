@@ -201,7 +201,7 @@ class Resource:
         """Return the `parse` of an operation, whose requests have a JSON body if there is a model of it."""
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
-            self.check_path(http, validation)
+            self.check_url(http, validation)
             body = {} if model is None else self._read_fields(model, http, validation)
             return self.make_call(operation, http, body=body, work=work)
 
@@ -231,8 +231,8 @@ class Resource:
         if validation is Validation.LIVE and limit.isdecimal() and int(limit[:9]) > self.largest_page:
             raise self.api.refuse(Complaint("above", ("limit",), got=int(limit[:9]), bound=self.largest_page))
 
-    def check_path(self, http: HttpRequest, validation: Validation) -> None:
-        """Raise Failure for an id in a path with characters that the live API does not accept."""
+    def check_url(self, http: HttpRequest, validation: Validation) -> None:
+        """Raise Failure for a path that the live API does not accept: for characters that no id has."""
         for name, value in read_ids(http).items() if validation is Validation.LIVE else ():
             if not _ID.fullmatch(value):
                 message = (
@@ -257,14 +257,14 @@ class Resource:
         return replace(make_file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
-        self.check_path(http, validation)
+        self.check_url(http, validation)
         new = self.read(http, validation)
         new = replace(new, owner=find_owner(http), http=http, validation=validation)
         body = {**new.fields, **({"file": digest_file(new)} if new.data or new.file_name else {})}
         return self.make_call(self.kind.made_by, http, body=body, work=partial(self._create, new))
 
     def _parse_list(self, http: HttpRequest, validation: Validation) -> Call:
-        self.check_path(http, validation)
+        self.check_url(http, validation)
         self.check_query(http, validation)
         return self.make_call(self.kind.listed_by or "", http, body={}, work=self._list)
 

@@ -16,12 +16,11 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import BodyModel, Object, integer, list_of, literal, open_shape, optional, shape
-from mockserver.dialects._openai_api.objects import batches
-from mockserver.dialects._openai_api.objects.batches import Line
+from mockserver.dialects._openai_api.objects.batches import Batches, Line
 from mockserver.dialects._openai_api.objects.files import FileRow, read_rows
 from mockserver.dialects._openai_api.objects.resource import New, serve
 from mockserver.dialects._parse import Body, Complaint
-from mockserver.dialects.mistral.files import API, MAX_LINES, Files, MistralResource
+from mockserver.dialects.mistral.files import API, MAX_LINES, MistralFiles, MistralResource
 from mockserver.kinds.objects import Objects
 
 CHAT = "/v1/chat/completions"
@@ -47,7 +46,7 @@ _NOTHING_DONE: Body = {
 }
 
 
-class Batches(MistralResource, batches.Batches):
+class MistralBatches(MistralResource, Batches):
     path = "/batch/jobs"
     lacks = ()
     unknown = "No batch job matches the given query."
@@ -107,7 +106,7 @@ class Batches(MistralResource, batches.Batches):
         fields = new.fields
         rows = [FileRow(number, request) for number, request in enumerate(fields.get("requests") or (), 1)]
         for name in fields.get("input_files") or ():
-            file = await Files(self.api).find(objects, name)
+            file = await MistralFiles(self.api).find(objects, name)
             if file.body["purpose"] != "batch" and not file.invented:
                 why = f"File '{name}' has the purpose '{file.body['purpose']}': a job reads files for 'batch'."
                 raise Failure("unprocessable", why, details={"detail": why})
@@ -143,7 +142,7 @@ class Batches(MistralResource, batches.Batches):
         }
         name = objects.draw_id(self.ids, f"batch {what}")
         file = New(id=name, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
-        return (await Files(self.api).create(file, objects)).id
+        return (await MistralFiles(self.api).create(file, objects)).id
 
     def show(self, kept: KeptObject) -> Body:
         """Return a job in its present state: before it ends, nothing is done."""
@@ -166,7 +165,7 @@ class Batches(MistralResource, batches.Batches):
             return shown
         outputs = list[Json]()
         for name in filter(None, (shown["output_file"], shown["error_file"])):
-            file = await Files(self.api).find(objects, name)
+            file = await MistralFiles(self.api).find(objects, name)
             outputs += [row.value for row in await objects.on_thread(read_rows, file.data, MAX_LINES)]
         return {**shown, "outputs": outputs}
 
@@ -196,4 +195,4 @@ def make_file_and_batch_operations(operations: Sequence[Operation]) -> tuple[Ope
     """Return the operations on files and batch jobs; the requests of jobs ask for those `operations` that jobs can."""
     paths = {path.removeprefix("/v1") for path in (*ENDPOINTS, "/v1/agents/completions")}
     api = replace(API, operations=[each for each in operations if each.path in paths and each.method == "POST"])
-    return (*Files(api).make_operations(), *Batches(api).make_operations())
+    return (*MistralFiles(api).make_operations(), *MistralBatches(api).make_operations())

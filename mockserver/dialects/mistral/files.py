@@ -19,12 +19,12 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import BodyModel, integer, literal, optional, shape
 from mockserver.dialects._forms import Form, nest_fields, read_form
-from mockserver.dialects._openai_api.objects import files
-from mockserver.dialects._openai_api.objects.files import FileRow, list_file_ids, read_rows
+from mockserver.dialects._openai_api.objects.files import FileRow, Files, list_file_ids, read_rows
 from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, Parse, clip, read_bearer, read_body
 from mockserver.dialects.mistral.errors import fail, refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME
+from mockserver.kinds.kept import FILES
 from mockserver.kinds.objects import Beginning, Objects
 from mockserver.media.file_kinds import recognize
 from mockserver.media.large_data import hash_data
@@ -77,7 +77,7 @@ def read_count(query: Mapping[str, str], name: str, *, usual: int) -> int:
     return int(stated) if stated.isdecimal() and len(stated) < 9 else usual
 
 
-class Files(MistralResource, files.Files):
+class MistralFiles(MistralResource, Files):
     unknown = "No file matches the given query."
     fields = BodyModel(
         shape(
@@ -87,7 +87,7 @@ class Files(MistralResource, files.Files):
         )
     )
     filters: ClassVar[Mapping[str, str]] = {"purpose": "purpose", "source": "source", "sample_type": "sample_type"}
-    file_content = serve("GET", "content", "content/{name}")(files.Files.file_content.work)
+    file_content = serve("GET", "content", "content/{name}")(Files.file_content.work)
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         try:
@@ -193,7 +193,7 @@ class FileReferences(Struct, frozen=True):
     async def read(self, call: Call, objects: Objects) -> Beginning:
         """Return the name of a document as what the user says, in place of its id. Raises Failure."""
         for name in self.names:
-            kept = await objects.find(Files.kind.made_by, name)
+            kept = await objects.find(FILES.made_by, name)
             if (kept is None and not objects.invents) or (kept is not None and kept.gone):
                 message = f"File '{clip(name)}' does not exist."
                 raise Failure("bad_parameter", message, kind="invalid_request_file", code="3310")

@@ -18,7 +18,7 @@ CACHED_CONTENTS = ObjectKind("cached_content", "retrieve update delete", listed_
 FILES = ObjectKind(
     "file",
     "retrieve delete",
-    others=("file_content",),
+    others=("file_content", "file_url"),
     listed_by="files",
     statuses=("pending", "uploaded", "processed", "error"),
     takes_files=True,

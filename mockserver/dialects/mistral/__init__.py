@@ -1,5 +1,5 @@
 """Mistral: OpenAI's chat with names and shapes of its own, code completions, embeddings,
-moderations, classifications and OCR.
+moderations, classifications, OCR, files and batch jobs.
 
 See https://docs.mistral.ai/api.
 """
@@ -16,10 +16,12 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._fields import BodyModel, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_call, render_embeddings
-from mockserver.dialects._parse import parse_models, read_bearer, read_request
+from mockserver.dialects._parse import parse_models, read_request
 from mockserver.dialects._reply import make_answer_reply, make_json_reply, make_request_hex
+from mockserver.dialects.mistral.batches import make_file_and_batch_operations
 from mockserver.dialects.mistral.conversations import make_conversation_operations
-from mockserver.dialects.mistral.errors import fail, refuse, write_header_lines, write_rate_limits
+from mockserver.dialects.mistral.errors import fail, read_credential, refuse, write_header_lines, write_rate_limits
+from mockserver.dialects.mistral.files import refer_to_files
 from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
@@ -132,35 +134,44 @@ _MODELS = (
     "mistral-large-latest", "mistral-medium-latest", "mistral-small-latest", "magistral-medium-latest",
     "codestral-latest", "mistral-embed", "mistral-moderation-latest", "mistral-ocr-latest",
 )  # fmt: skip
+_ANSWERING = (
+    Operation(
+        "chat",
+        "POST",
+        "/chat/completions",
+        parse=refer_to_files(parse_chat),
+        render=_render_chat,
+        history=HISTORY,
+        shows_reasoning=True,
+    ),
+    Operation(
+        "chat",
+        "POST",
+        "/agents/completions",
+        parse=refer_to_files(parse_agent_chat),
+        render=_render_chat,
+        history=HISTORY,
+    ),
+    *make_conversation_operations(),
+    Operation("completions", "POST", "/fim/completions", parse=parse_fim, render=_render_chat, body=_ask_prompt),
+    Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
+    *make_judging_operations(),
+    Operation("ocr", "POST", "/ocr", parse=parse_ocr, render=render_ocr),
+)
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation(
-            "chat",
-            "POST",
-            "/chat/completions",
-            parse=parse_chat,
-            render=_render_chat,
-            history=HISTORY,
-            shows_reasoning=True,
-        ),
-        Operation("chat", "POST", "/agents/completions", parse=parse_agent_chat, render=_render_chat, history=HISTORY),
-        *make_conversation_operations(),
-        Operation("completions", "POST", "/fim/completions", parse=parse_fim, render=_render_chat, body=_ask_prompt),
-        Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
-        *make_judging_operations(),
-        Operation("ocr", "POST", "/ocr", parse=parse_ocr, render=render_ocr),
+        *_ANSWERING,
+        *make_file_and_batch_operations(_ANSWERING),
         make_transcription_operation(),
         make_speech_operation(),
         Operation("models", "GET", "/models", parse=partial(parse_models, NAME), render=_render_models),
         Operation("model", "GET", "/models/{model:path}", parse=partial(parse_models, NAME), render=_render_models),
     ),
-    read_credential=read_bearer,
+    read_credential=read_credential,
     fail=fail,
     rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"finish_error"}),
-    missing=dict.fromkeys(
-        ("/audio/voices", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"
-    ),
+    missing=dict.fromkeys(("/audio/voices", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
 )

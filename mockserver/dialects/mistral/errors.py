@@ -30,6 +30,11 @@ def write_header_lines(http: HttpRequest, call: Call | None) -> str:
     )
 
 
+def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request: its bearer token, or what signs the URL of a file."""
+    return read_bearer(http) or http.query.get("sig")
+
+
 def write_rate_limits(standings: Standings) -> HeaderLines:
     """Return limit and remaining amount of requests and tokens in a minute, if they are limited."""
     kinds = (("req", standings.requests), ("tokens", standings.tokens))
@@ -51,7 +56,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if resolved.status == 401 and failure.message is None:
         body: dict[str, Json] = {"detail": "Unauthorized"}
     elif "detail" in failure.details:
-        body = {"detail": failure.details["detail"]}
+        body = {key: failure.details[key] for key in ("detail", "description", "errors") if key in failure.details}
     elif failure.reason in ("route_not_found", "method_not_allowed") and not stated:
         body = {"message": resolved.message, "request_id": make_request_hex(http, call)}
     else:
@@ -66,11 +71,11 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
-def refuse(complaint: Complaint) -> Failure:
-    """Return the failure of a mistake: of the schema, with its place, or of the service in a sentence."""
+def refuse(complaint: Complaint, part: str = "body") -> Failure:
+    """Return the failure of a mistake in a part of a request: of the schema, with its place, or of the service."""
     if complaint.message is not None:
         return Failure("bad_parameter", complaint.message)
-    return _refuse_listed((complaint,))
+    return _refuse_listed((complaint,), part)
 
 
 def refuse_unknown_fields(complaints: Iterable[Complaint]) -> None:
@@ -79,11 +84,11 @@ def refuse_unknown_fields(complaints: Iterable[Complaint]) -> None:
         raise _refuse_listed(found)
 
 
-def _refuse_listed(complaints: Sequence[Complaint]) -> Failure:
+def _refuse_listed(complaints: Sequence[Complaint], part: str = "body") -> Failure:
     told: list[Json] = []
     for each in complaints:
         why = _word_complaint(each)
-        loc: list[Json] = ["body", *(each.loc or each.path)]
+        loc: list[Json] = [part, *(each.loc or each.path)]
         told.append({"type": why.kind, "loc": loc, "msg": why.message, "input": each.got})
     first = complaints[0]
     return Failure("unprocessable", f"{first.where}: {_word_complaint(first).message}", details={"detail": told})
@@ -164,4 +169,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "Service tier capacity exceeded for this model.",
     "server_error": "Service unavailable.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential)

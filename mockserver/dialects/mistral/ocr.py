@@ -28,6 +28,7 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._parse import Body, complain, find_unknown_fields, read_request, refuse_first
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
+from mockserver.dialects.mistral.files import FileReferences
 from mockserver.dialects.mistral.request import NAME, URL, translate_part
 from mockserver.kinds.ocr import DocumentPage, PageImage, Pages
 from mockserver.media.formats import FORMATS
@@ -69,6 +70,7 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, OCR.fields), refuse)
     document = parsed["document"]
+    file = document.get("file_id")
     model = parsed.get("model") or USUAL_MODEL
     meaning = {key: value for key, value in body.items() if value is not None}
     return Call(
@@ -79,6 +81,8 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
         meaning={**meaning, "model": model},
         raw=body,
         messages=(Message("user", _name_document(document), parts=(translate_part(document),)),),
+        has_instructions=bool(file),  # after which the name of the file comes, as what the user says
+        references=FileReferences((file,), is_document=True) if file else None,
         options=Options(
             pages=_read_pages(parsed.get("pages")),
             schema=_read_schema(parsed.get("document_annotation_format")),

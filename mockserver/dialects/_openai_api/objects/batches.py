@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from mockserver.core.plan import Failure, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, drop_form
-from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import BodyModel, literal, optional, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import EXPIRY, FileRow, Files, read_rows
@@ -35,10 +34,10 @@ _COUNTS = ("total", "completed", "failed")
 
 
 class Line(Struct, frozen=True):
-    """One request of the input file, by its number, and its result: a status, a body, and the tokens that it took."""
+    """One request of a batch, by its number, and its result: a status, a body, and the tokens that it took."""
 
     number: int
-    name: str
+    name: str | None
     model: Json
     status: int
     body: bytes
@@ -61,7 +60,7 @@ def write_lines(lines: Sequence[Line], batch: str) -> bytes:
 class Batches(Resource):
     kind = BATCHES
     path = "/batches"
-    lacks = ("delete_batch",)
+    lacks: ClassVar[Sequence[str]] = ("delete_batch",)
     type = "batch"
     deleted = "batch"
     ids = IdShape("batch_", 32, "hex")
@@ -76,14 +75,14 @@ class Batches(Resource):
         )
     )
     statuses = ("validating", "in_progress")
-    events = MappingProxyType({status: f"batch.{status}" for status in FINAL})
+    events: ClassVar[Mapping[str, str]] = MappingProxyType({status: f"batch.{status}" for status in FINAL})
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         new = super().read(http, validation)
         endpoint = new.fields.get("endpoint")
         if validation is not Validation.OFF and self._find_operation(endpoint) is None:
             endpoints = tuple([f"/v1{each.path}" for each in self.api.operations])
-            raise refuse(Complaint("value", ("endpoint",), got=endpoint, expected=endpoints))
+            raise self.api.refuse(Complaint("value", ("endpoint",), got=endpoint, expected=endpoints))
         return new
 
     def _find_operation(self, endpoint: Json) -> Operation | None:
@@ -141,14 +140,18 @@ class Batches(Resource):
         mistakes = await objects.on_thread(find_mistakes, requests, new.fields["endpoint"])
         if mistakes:
             return _Answered(mistakes=mistakes)
+        return _Answered(await self.answer_rows(requests, new, objects, place=new.fields["input_file_id"]))
+
+    async def answer_rows(self, rows: Sequence[FileRow], new: New, objects: Objects, *, place: str) -> list[Line]:
+        """Answer requests with a `url`, a `body` and perhaps a `custom_id`; `place` says in messages where they are."""
         lines = list[Line]()
-        for row in requests:
-            done = await self._read_line(row, new).answer(self.api.fail, objects)
+        for row in rows:
+            done = await self._read_line(row, new, place).answer(self.api.fail, objects)
             assert done.reply is not None  # a line gets one
             lines.append(
                 Line(
                     number=row.number,
-                    name=row.value["custom_id"],
+                    name=row.value.get("custom_id"),
                     model=row.value["body"].get("model"),
                     status=done.reply.status,
                     body=done.reply.body,
@@ -156,20 +159,21 @@ class Batches(Resource):
                 )
             )
             await asyncio.sleep(0)  # let other requests run
-        return _Answered(lines)
+        return lines
 
-    def _read_line(self, row: FileRow, new: New) -> BatchPart:
+    def _read_line(self, row: FileRow, new: New, place: str) -> BatchPart:
         """Return a line as a request of its own."""
         sent = {key: value for key, value in row.value["body"].items() if key != "stream"}
         operation = self._find_operation(row.value["url"])
         mount = new.http.path.removesuffix(self.path)
         path = row.value["url"] if operation is None else mount + operation.path
+        name = row.value.get("custom_id")
         return BatchPart(
             http=replace(drop_form(new.http), path=path, body=to_json(sent), path_params={}),
             operation=operation,
-            custom_id=row.value["custom_id"],
-            part_of=f"line {row.number} of {new.id}, custom_id {json.dumps(row.value['custom_id'])}",
-            place=f"line {row.number} of {new.fields['input_file_id']}",
+            custom_id=name or "",
+            part_of=f"line {row.number} of {new.id}{'' if name is None else f', custom_id {json.dumps(name)}'}",
+            place=f"line {row.number} of {place}",
             validation=new.validation,
         )
 

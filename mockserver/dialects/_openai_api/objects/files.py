@@ -1,6 +1,6 @@
 """Files that clients upload (https://platform.openai.com/docs/api-reference/files)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -11,7 +11,6 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import BodyModel, integer, literal, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
@@ -42,11 +41,11 @@ class Files(Resource):
         body = nest_fields(form)
         files = form.find_files("file")
         if not files:
-            raise refuse(Complaint("missing", ("file",)))
+            raise self.api.refuse(Complaint("missing", ("file",)))
         if "purpose" not in body and validation is not Validation.OFF:
             raise Failure("bad_parameter", message="'purpose' is a required property")
         _, parsed = read_body(
-            self.fields, {"purpose": self.usual_purpose, **body}, refuse=refuse, validation=validation
+            self.fields, {"purpose": self.usual_purpose, **body}, refuse=self.api.refuse, validation=validation
         )
         new = New(fields=parsed, data=files[0].content, file_name=files[0].file_name or "upload")
         purpose = new.fields["purpose"]
@@ -111,3 +110,12 @@ def quote_file_name(name: str) -> str:
     """Return a file name as a header field can have it between quotes, without what would lead into a folder."""
     last = name.replace("\\", "/").rpartition("/")[2].strip(". ") or "file"
     return "".join([each if " " <= each <= "~" and each != '"' else "_" for each in last])
+
+
+def list_file_ids(call: Call) -> Iterator[str]:
+    """Yield the ids of the files and images in a prompt."""
+    for part in [part for message in call.messages for part in message.parts]:
+        inner = part.get(str(part.get("type")))
+        name: Any = inner.get("file_id") if isinstance(inner, Mapping) else None
+        if isinstance(name, str) and name:
+            yield name

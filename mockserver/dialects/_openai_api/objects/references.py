@@ -5,7 +5,6 @@ Sources: https://platform.openai.com/docs/guides/conversation-state, /tools-file
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +16,7 @@ from mockserver.core.plan import Answer, Failure, Item, Part, Text
 from mockserver.dialects._openai_api.input_items import find_item_type
 from mockserver.dialects._openai_api.objects.containers import Containers
 from mockserver.dialects._openai_api.objects.conversations import ConversationItems
-from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.files import Files, list_file_ids
 from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi
 from mockserver.dialects._openai_api.objects.search import Found, find_sentence
 from mockserver.dialects._openai_api.objects.vector_stores import VectorStores
@@ -175,22 +174,13 @@ def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     references = KeptReferences(
         api=api,
         conversation=conversation if isinstance(conversation, str) else None,
-        files=tuple(_list_file_ids(call)) if has_parts else (),
+        files=tuple(list_file_ids(call)) if has_parts else (),
         searches=tuple([tool for tool in tools if tool.kind == _FILE_SEARCH]),
         interpreters=tuple([tool for tool in tools if tool.kind == _CODE_INTERPRETER]),
     )
     if references == KeptReferences(api=api):
         return call
     return replace(call, references=references)
-
-
-def _list_file_ids(call: Call) -> Iterator[str]:
-    """Yield the ids of the files and images in a prompt."""
-    for part in [part for message in call.messages for part in message.parts]:
-        inner = part.get(str(part.get("type")))
-        name: Any = inner.get("file_id") if isinstance(inner, Mapping) else None
-        if isinstance(name, str) and name:
-            yield name
 
 
 def list_store_ids(tool: Tool) -> list[str]:

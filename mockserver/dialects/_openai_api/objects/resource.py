@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, Page
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
@@ -27,6 +27,7 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     Parse,
+    Refuse,
     clip,
     find_unknown_fields,
     read_body,
@@ -45,13 +46,14 @@ _ID = re.compile(r"[A-Za-z0-9_:.-]+")
 class ObjectsApi(Struct, frozen=True):
     """The dialect that has the objects: its name, the header lines of its replies, and how it words failures.
 
-    `operations` are those that answer calls, such as the lines of a batch.
+    `operations` are those that answer calls, such as the lines of a batch. `refuse` words mistakes in requests.
     """
 
     dialect: str
     lines: RequestLines
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     operations: Sequence[Operation] = ()
+    refuse: Refuse = refuse
 
 
 class New(Struct, frozen=True):
@@ -96,7 +98,7 @@ class Resource:
     a body, and `deleted` that of the answer to a deletion. `unknown` is the message about an id that nobody made.
     `statuses` are those that an object has before its last one, one after each retrieval, unless a rule states others;
     `events` are what webhooks tell of an object with such a last one. `words` are the values that parameters of the
-    list can have, and `filters` the fields that its parameters select by.
+    list can have, and `filters` the fields that its parameters select by. `poll_headers` tell when to look again.
     """
 
     kind: ClassVar[ObjectKind]
@@ -115,6 +117,7 @@ class Resource:
     largest_page: ClassVar[int] = 100
     words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ORDERS}
     filters: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    poll_headers: ClassVar[Headers] = (POLL_AFTER,)
 
     def __init__(self, api: ObjectsApi) -> None:
         self.api = api
@@ -146,7 +149,7 @@ class Resource:
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return the object that a request makes, with its fields or file. Raises Failure."""
-        return New(fields=read_fields(self.find_model(), http, validation))
+        return New(fields=self._read_fields(self.find_model(), http, validation))
 
     def find_model(self) -> BodyModel:
         """Return the model of the body that makes an object."""
@@ -198,8 +201,8 @@ class Resource:
         """Return the `parse` of an operation, whose requests have a JSON body if there is a model of it."""
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
-            check_path(http, validation)
-            body = {} if model is None else read_fields(model, http, validation)
+            self.check_url(http, validation)
+            body = {} if model is None else self._read_fields(model, http, validation)
             return self.make_call(operation, http, body=body, work=work)
 
         return parse
@@ -223,9 +226,28 @@ class Resource:
         for name, words in () if validation is Validation.OFF else self.words.items():
             stated = http.query.get(name)
             if stated is not None and stated not in words:
-                raise refuse(Complaint("value", (name,), got=stated, expected=tuple(words)))
+                raise self.api.refuse(Complaint("value", (name,), got=stated, expected=tuple(words)))
+        limit = http.query.get("limit", "")
+        if validation is Validation.LIVE and limit.isdecimal() and int(limit[:9]) > self.largest_page:
+            raise self.api.refuse(Complaint("above", ("limit",), got=int(limit[:9]), bound=self.largest_page))
+
+    def check_url(self, http: HttpRequest, validation: Validation) -> None:
+        """Raise Failure for a path that the live API does not accept: for characters that no id has."""
+        for name, value in read_ids(http).items() if validation is Validation.LIVE else ():
+            if not _ID.fullmatch(value):
+                message = (
+                    f"Invalid '{name}': '{clip(value)}'. Expected an ID that contains letters, numbers, underscores, "
+                    "or dashes, but this value contained additional characters."
+                )
+                raise Failure("bad_parameter", message=message, param=name, code="invalid_value")
+
+    def _read_fields(self, model: BodyModel, http: HttpRequest, validation: Validation) -> Body:
+        """Return the fields of a JSON body; an empty body has none. Raises Failure."""
+        body = read_object(http) if http.body.strip() else {}
+        parsed: Body = read_body(model, body, refuse=self.api.refuse, validation=validation).parsed
         if validation is Validation.LIVE:
-            check_limit(http, self.largest_page)
+            refuse_first(find_unknown_fields(body, model.fields), self.api.refuse)
+        return parsed
 
     def render(self, call: Call, outcome: ObjectView) -> Reply:
         """Return the reply: JSON, or the bytes of a file."""
@@ -235,14 +257,14 @@ class Resource:
         return replace(make_file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
-        check_path(http, validation)
+        self.check_url(http, validation)
         new = self.read(http, validation)
         new = replace(new, owner=find_owner(http), http=http, validation=validation)
         body = {**new.fields, **({"file": digest_file(new)} if new.data or new.file_name else {})}
         return self.make_call(self.kind.made_by, http, body=body, work=partial(self._create, new))
 
     def _parse_list(self, http: HttpRequest, validation: Validation) -> Call:
-        check_path(http, validation)
+        self.check_url(http, validation)
         self.check_query(http, validation)
         return self.make_call(self.kind.listed_by or "", http, body={}, work=self._list)
 
@@ -317,7 +339,7 @@ class Resource:
     async def _retrieve(self, call: Call, objects: Objects) -> ObjectView:
         """Show an object, which is then one status further."""
         kept = await self.advance(await self.find_asked(call, objects), objects)
-        return ObjectView(await self.view(kept, objects), headers=(POLL_AFTER,) if kept.ahead else ())
+        return ObjectView(await self.view(kept, objects), headers=self.poll_headers if kept.ahead else ())
 
     async def _list(self, call: Call, objects: Objects) -> ObjectView:
         """List objects, the newest first unless the query asks otherwise."""
@@ -359,15 +381,6 @@ class Resource:
 ResourceClass = type[Resource]
 
 
-def read_fields(model: BodyModel, http: HttpRequest, validation: Validation) -> Body:
-    """Return the fields of a JSON body; an empty body has none. Raises Failure."""
-    body = read_object(http) if http.body.strip() else {}
-    parsed: Body = read_body(model, body, refuse=refuse, validation=validation).parsed
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, model.fields), refuse)
-    return parsed
-
-
 def find_owner(http: HttpRequest) -> str:
     """Return the ids of the objects to which those at a path belong, the outermost first: `eval_1/evalrun_2`."""
     return "/".join([value for _, value in takewhile(lambda each: each[0] != "id", read_ids(http).items())])
@@ -404,24 +417,6 @@ def show_page(bodies: Sequence[Body], call: Call, objects: Objects, *, usual: in
     """Return the page that a call asks for of bodies that are not kept. Raises Failure."""
     page, more = turn_to_page(bodies, call.http.query, objects=objects, find_id=lambda body: body["id"], usual=usual)
     return ObjectView(make_list_body(page, more=more))
-
-
-def check_path(http: HttpRequest, validation: Validation) -> None:
-    """Raise Failure for an id in a path with characters that the live API does not accept."""
-    for name, value in read_ids(http).items() if validation is Validation.LIVE else ():
-        if not _ID.fullmatch(value):
-            message = (
-                f"Invalid '{name}': '{clip(value)}'. Expected an ID that contains letters, numbers, underscores, or "
-                "dashes, but this value contained additional characters."
-            )
-            raise Failure("bad_parameter", message=message, param=name, code="invalid_value")
-
-
-def check_limit(http: HttpRequest, most: int) -> None:
-    """Raise Failure for a page that is larger than this, the live API's largest."""
-    stated = http.query.get("limit", "")
-    if stated.isdecimal() and int(stated[:9]) > most:
-        raise refuse(Complaint("above", ("limit",), got=int(stated[:9]), bound=most))
 
 
 def read_page(query: Mapping[str, str], *, usual: int) -> Page:

@@ -280,6 +280,7 @@ class Options(Struct, frozen=True, gc=False):
     overflow: str = "error"  # error; or truncate the prompt; or shorten the answer, so that both fit
     is_adapted: bool = False  # what the model does not take, except tools and images, is left out for it; else refused
     ignore_eos: bool = False  # generate up to the token limit
+    min_tokens: int = 0  # generate at least so many
     echo: int = 0  # how many of the prompt's last tokens to repeat
     stop: tuple[str, ...] = ()
     prefill: str = ""  # how the answer begins, which it does not repeat

@@ -293,8 +293,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
         plain["tool_choice"] = choice
     call = make_chat_call(http, plain, plain, dialect=NAME)
     named = f"chatcmpl-{body['request_id']}" if body.get("request_id") else ""
-    options = replace(call.options, ignore_eos=body.get("ignore_eos") is True)
-    return _check_live(replace(call, raw=body, ids=_CHAT_IDS, id=named, options=options), validation)
+    return _check_live(replace(call, raw=body, ids=_CHAT_IDS, id=named), validation)
 
 
 def _simplify_message(message: Body, index: int) -> Body:

@@ -49,7 +49,7 @@ def write_plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
     said = ""
     if call.tools or call.prompts or asked.prefill or asked.effort is not None or asked.response_format != "text":
         return None
-    if asked.ignore_eos or not call.messages or call.messages[-1].role != "user":
+    if asked.ignore_eos or asked.min_tokens or not call.messages or call.messages[-1].role != "user":
         return None
     for message in call.messages:
         text = message.text

@@ -346,7 +346,8 @@ def _keep_within_limit(texts: list[str], counts: list[int], call: Call, options:
     """Return the texts that fit into the request's limit, but always the first; all if a length is stated."""
     most = call.options.max_tokens
     tokens = sum(counts)
-    if most is not None and tokens > most and "tokens" not in options and not call.options.ignore_eos:
+    is_stated = "tokens" in options or call.options.ignore_eos or call.options.min_tokens
+    if most is not None and tokens > most and not is_stated:
         fitting = max(1, sum(1 for _ in takewhile(lambda total: total <= most, accumulate(counts))))
         return "".join(texts[:fitting]), sum(counts[:fitting])
     return "".join(texts), tokens
@@ -359,6 +360,8 @@ def _choose_length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
         natural = int(natural * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
     if wanted.ignore_eos and wanted.max_tokens is not None:
         natural = min(wanted.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
+    least = wanted.min_tokens
+    natural = max(natural, min(least + least // 8, MAX_TEXT_TOKENS))  # other tokenizers may count fewer
     tokens = options.get("tokens", natural)
     if type(tokens) is not int or not 0 < tokens <= MAX_TEXT_TOKENS:
         raise blame_rule(f"generate: tokens must be a number from 1 to {MAX_TEXT_TOKENS}, not {tokens!r}")

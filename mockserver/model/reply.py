@@ -90,7 +90,7 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     rng = seed.stream("prose")
     about = asked.topic
     results = asked.found or None
-    if "tokens" in options or call.options.ignore_eos:
+    if "tokens" in options or call.options.ignore_eos or call.options.min_tokens:
         return _draft(
             results or find_separator_after_prompt(call) + write_text_on(about, call, rng=rng, options=options)[0]
         )

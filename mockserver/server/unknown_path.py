@@ -1,4 +1,4 @@
-"""What answers at a path that no dialect knows: a rule, the home page, or a 404 that helps."""
+"""What answers at a path that no dialect knows: a rule, the home page, a sign of life, or a 404 that helps."""
 
 from msgspec import Struct
 
@@ -6,6 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
+from mockserver.dialects._reply import make_json_reply
 from mockserver.server.access import is_control
 from mockserver.server.client_environment import render_home
 from mockserver.server.landmarks import SEE_HOME
@@ -36,14 +37,15 @@ def may_be_stubbed(visit: Visit, hints: PathHints) -> bool:
 
 
 def answer_unknown_path(visit: Visit, hints: PathHints, *, call: Call | None = None, report: Json = None) -> Response:
-    """Return the answer where no rule does: a 404, or the home page.
+    """Return the answer where no rule does: a 404, the home page, or that the server lives.
 
     `report` tells which rules came near to answering `call`, if any were asked.
     """
     request = visit.request
-    if request.path == "/" and request.method in ("GET", "HEAD"):
+    if request.path in ("/", _HEALTH) and request.method in ("GET", "HEAD"):
         visit.journal.forget(visit.row)  # a look at the server does not count as a call
-        return Response(HOME, render_home(request, visit.settings, visit.engine.servers), call)
+        lives = request.path == _HEALTH
+        return Response(HOME, _LIVES if lives else render_home(request, visit.settings, visit.engine.servers), call)
     hint = hints.hint or (None if report else _NOWHERE)
     details = {"hint": hint, "rule": suggest_rule(request, visit.dialect), "report": report}
     known = {} if hints.mistake else {name: detail for name, detail in details.items() if detail}
@@ -51,4 +53,6 @@ def answer_unknown_path(visit: Visit, hints: PathHints, *, call: Call | None = N
     return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)
 
 
+_HEALTH = "/health"  # model servers have it there, and load generators ask before they begin
+_LIVES = make_json_reply(200, {"status": "ok"})
 _NOWHERE = f"A rule with this path can answer it. {SEE_HOME}"

@@ -192,3 +192,21 @@ def test_commands_in_blocks_end_with_the_one_that_the_prompt_names() -> None:
         written.append(part.text.partition("```")[2])
         turns += [Message("assistant", part.text), Message("user", "<output>\nnotes.txt\n</output>")]
     assert written == ["agent_command\nls\n```", "agent_command\necho TASK_DONE\n```"]
+
+
+WITHOUT_TOOLS = """You may call one or more functions. Return a json object within <tool_call></tool_call> XML tags:
+
+<tool_call>
+{"name": <function-name>,"arguments": <args-dict>}
+</tool_call>
+
+Here are the available tools defined in JSON Schema:
+
+<tools>
+
+</tools>"""
+
+
+def test_a_prompt_that_shows_calls_but_lists_no_tool_is_answered_in_words() -> None:
+    asked = Message("user", "Say exactly: all is well")
+    assert said(Message("system", WITHOUT_TOOLS), asked) == said(asked) == "all is well"

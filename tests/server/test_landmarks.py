@@ -71,6 +71,13 @@ def test_the_404_tells_it(method: str, path: str, told: str) -> None:
     assert (got.status, got.json["error"]["message"].endswith(f". {told}")) == (404, True), got.json
 
 
+def test_load_generators_find_the_health_of_a_model_server() -> None:
+    server = local()
+    got = App(Site(server.live)).ask("/health", method="GET")
+    assert (got.status, got.json) == (200, {"status": "ok"})
+    assert App(Site(server.live)).ask("/health", method="HEAD").status == 200
+
+
 def test_a_rule_answers_a_guessed_path() -> None:
     got = App(Site(local("rules: [{when: {path: /health}, then: {json: fine}}]").live)).ask("/health", method="GET")
     assert (got.status, got.json) == (200, "fine")

@@ -42,6 +42,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat_bodies import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
+from mockserver.dialects._openai_api.lengths import LENGTHENING, read_least_length
 from mockserver.dialects._openai_api.strict_schemas import find_refused_format, find_refused_function
 from mockserver.dialects._parse import (
     LONG_BODY,
@@ -99,6 +100,7 @@ def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     asked = _read_asked(chat, _read_tools(chat))
     messages = read_plain_messages(chat["messages"]) or tuple([_read_message(message) for message in chat["messages"]])
+    options = asked.options
     return Call(
         dialect=dialect,
         operation="chat",
@@ -110,7 +112,7 @@ def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -
         tools=asked.tools,
         tool_choice=asked.tool_choice,
         stream=asked.stream,
-        options=asked.options,
+        options=options if LENGTHENING.isdisjoint(body) else read_least_length(options, body, choices=options.n),
     )
 
 

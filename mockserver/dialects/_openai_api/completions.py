@@ -26,6 +26,7 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat import find_unmet_stream_options, read_stop_sequences
 from mockserver.dialects._openai_api.chat_bodies import ChatBody
+from mockserver.dialects._openai_api.lengths import LENGTHENING, read_least_length
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -99,6 +100,8 @@ def make_completion_call(
     texts = [prompt.text for prompt in prompts]
     meaning = find_meaning(body, dialect, "completions")
     meaning["prompt"] = texts[0] if len(texts) == 1 else texts
+    if not LENGTHENING.isdisjoint(body):
+        options = read_least_length(options, body, choices=options.n * len(prompts))
     return Call(
         dialect=dialect,
         operation="completions",

@@ -317,10 +317,43 @@ def _render_tokens(call: Call, outcome: Models) -> Reply:
     return make_json_reply(200, shown, lines=write_request_id(call.http, call))
 
 
+def _parse_numbers(http: HttpRequest, validation: Validation) -> Call:
+    """Return the call of `/detokenize`. Raises Failure without numbers of tokens."""
+    body = read_object(http)
+    numbers = body.get("tokens")
+    if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
+        raise _REFUSE(complain("`tokens` must be a list of integers.", "tokens"))
+    model = body.get("model")
+    named = model if isinstance(model, str) else ""
+    return Call(NAME, "info", model=named, http=http, meaning={"tokens": numbers}, raw=body)
+
+
+def _render_text(call: Call, outcome: Models) -> Reply:
+    text = "".join(call.tokenizer.read(call.raw["tokens"]))
+    return make_json_reply(200, {"prompt": text}, lines=write_request_id(call.http, call))
+
+
+def _describe_tokenizer(call: Call) -> Mapping[str, Json]:
+    return {
+        "tokenizer_class": "Qwen2Tokenizer",
+        "add_bos_token": False,
+        "bos_token": None,
+        "chat_template": _CHAT_TEMPLATE,
+        "eos_token": "<|im_end|>",
+        "model_max_length": MAX_MODEL_LENGTH,
+        "pad_token": "<|endoftext|>",
+        "unk_token": None,
+    }
+
+
 def _render_nothing(call: Call, outcome: Models) -> Reply:
     return Reply(200, (("content-length", "0"),))
 
 
+_CHAT_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 _PERCENTILES = {"p50": 250, "p75": 250, "p90": 250, "p99": 250}
 _REFUSE = COMPATIBLE.errors.refuse
 _OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
@@ -336,7 +369,10 @@ _OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
     "vllm": (
         Operation("info", "GET", "/health", parse=_parse_info, render=_render_nothing),
         _make_info_operation("/version", lambda call: {"version": _VERSION}),
+        Operation("info", "GET", "/ping", parse=_parse_info, render=_render_nothing),
         Operation("info", "POST", "/tokenize", parse=_parse_tokens, render=_render_tokens),
+        Operation("info", "POST", "/detokenize", parse=_parse_numbers, render=_render_text),
+        _make_info_operation("/tokenizer_info", _describe_tokenizer),
     ),
     "xai": (Operation("info", "GET", "/language-models", parse=_parse_info, render=_render_language_models),),
 }

@@ -31,6 +31,7 @@ from mockserver.dialects._openai_api.completions import (
     explain_many_choices,
     make_completion_call,
 )
+from mockserver.dialects._openai_api.lengths import MAX_ENDLESS_TOKENS
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -149,8 +150,6 @@ _LABELS: Mapping[str, str] = {
     "<an array of objects>": "list[dict[str,any]]",
     "<an object>": "dict[str,any]",
 }
-
-MAX_ENDLESS_TOKENS = 65_536  # tokens of all endless texts together
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
@@ -61,10 +62,17 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     form = None if is_list else _find_form(prompt)
     tools = [*read_json_tools(prompt)] if is_list or form else []
     if not tools:
-        return None
+        return _leave_out(call) if isinstance(form, ObjectForm) and "call" in form.opening else None
     form = form or ListForm(tools)
     request, steps = read_steps(call, form.read_calls)
     return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), form.write_calls, lambda answer: answer)
+
+
+def _leave_out(call: Call) -> TextAgent | None:
+    """Return an agent without tools, whose prompt shows only how it would call one; None if nothing else is said."""
+    kept = tuple([each for each in call.messages if _find_form(each.text) is None])
+    is_asked = any(each.role == "user" for each in kept)
+    return TextAgent(replace(call, messages=kept), lambda calls: "", lambda answer: answer) if is_asked else None
 
 
 def _find_form(prompt: str) -> ObjectForm | ListForm | None:

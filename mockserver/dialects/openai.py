@@ -12,6 +12,7 @@ from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._errors import (
+    INPUT_TOO_LONG,
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     ErrorRow,
@@ -65,6 +66,8 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = word_image_error(ERRORS.resolve(failure, http, call), failure, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
+    if resolved.code == _NO_MODEL and call is not None and call.operation in ("model", "delete_model"):
+        resolved = replace(resolved, param="model")
     lines = _write_lines(http, call) + _write_limit_lines(failure, resolved.status)
     return make_data_reply(resolved.status, _write_error_body(resolved), lines=lines, headers=failure.headers)
 
@@ -126,6 +129,7 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 
+_NO_MODEL = "model_not_found"
 _RATE_LIMIT = ErrorRow(status=429, kind="requests", code="rate_limit_exceeded")
 ROWS = make_error_rows(
     lambda status: ErrorRow(status=status, kind=INVALID_REQUEST if status < 500 else "server_error"),
@@ -133,8 +137,8 @@ ROWS = make_error_rows(
     context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
     invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
     billing=ErrorRow(status=402, kind=INVALID_REQUEST, code="billing_not_active"),
-    model_not_allowed=ErrorRow(status=403, kind=INVALID_REQUEST, code="model_not_found"),
-    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    model_not_allowed=ErrorRow(status=403, kind=INVALID_REQUEST, code=_NO_MODEL),
+    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code=_NO_MODEL),
     previous_not_found=ErrorRow(
         status=400, kind=INVALID_REQUEST, code="previous_response_not_found", param="previous_response_id"
     ),
@@ -145,7 +149,7 @@ ROWS = make_error_rows(
     over_limit=_RATE_LIMIT,
     quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
 )
-ERRORS = ErrorTable(rows=ROWS, messages=OPENAI_MESSAGES, read_credential=read_bearer)
+ERRORS = ErrorTable(rows=ROWS, messages={**OPENAI_MESSAGES, **INPUT_TOO_LONG}, read_credential=read_bearer)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(

@@ -1,6 +1,6 @@
 """The operations that OpenAI, Azure OpenAI and their look-alikes have in common: a dialect says what differs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from mockserver.dialects._openai_api.responses import (
     parse_openai_responses,
 )
 from mockserver.dialects._openai_api.stored import StoredResponses, make_stored_chat_operations
-from mockserver.dialects._parse import Parse
+from mockserver.dialects._parse import Complaint, Parse
 from mockserver.dialects._reply import RequestLines, make_answer_reply, make_request_hex
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer
@@ -39,7 +39,8 @@ class OpenAIApi(Struct, frozen=True):
 
     `read_url_fields` returns the fields of a chat, a completion or an embedding that its path has. `rate_limits`
     returns the header lines about limits, for a prompt with this many tokens. `refer` returns the call of a chat or a
-    response together with the kept objects that it names.
+    response together with the kept objects that it names. `find_live_chat_mistakes` yields what only the live provider
+    refuses of chats.
     """
 
     dialect: str
@@ -49,6 +50,7 @@ class OpenAIApi(Struct, frozen=True):
     rate_limits: Callable[[int], str] = lambda tokens: ""
     read_url_fields: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
     refer: Callable[[Call], Call] | None = None
+    find_live_chat_mistakes: Callable[[Mapping[str, Json]], Iterable[Complaint]] = find_live_chat_mistakes
 
     def make_inference_operations(self) -> tuple[Operation, ...]:
         """Return the operations on chats, completions and embeddings."""
@@ -56,7 +58,10 @@ class OpenAIApi(Struct, frozen=True):
 
     def _make_chat_operation(self) -> Operation:
         parser = ChatParser(
-            self.dialect, refuse, find_live_mistakes=find_live_chat_mistakes, read_url_fields=self.read_url_fields
+            self.dialect,
+            refuse,
+            find_live_mistakes=self.find_live_chat_mistakes,
+            read_url_fields=self.read_url_fields,
         )
 
         def render(call: Call, outcome: Answer) -> Reply:

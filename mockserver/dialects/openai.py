@@ -1,5 +1,6 @@
 """OpenAI, whose API the others resemble (https://platform.openai.com/docs/api-reference)."""
 
+import re
 from functools import lru_cache, partial
 
 from msgspec.structs import replace
@@ -46,6 +47,28 @@ from mockserver.wire.text import TextRenderer
 NAME = "openai"
 REQUESTS_PER_MINUTE = 10_000
 TOKENS_PER_MINUTE = 2_000_000
+
+
+def _explain_absence(call: Call) -> str | None:
+    """Return why the model of a chat or a completion is not found at its endpoint; None if it may be there."""
+    if call.operation == "completions":
+        return _ONLY_CHATS if _CHAT_MODEL.match(call.model) else None
+    if _RESPONSES_MODEL.match(call.model):
+        return _ONLY_RESPONSES
+    return _NO_CHATS if _NO_CHAT_MODEL.match(call.model) else None
+
+
+_CHAT_MODEL = re.compile(r"gpt-(3\.5-turbo(?!-instruct)|[45])|chatgpt-|o\d")
+_RESPONSES_MODEL = re.compile(r"o[13]-pro|o\d.*-deep-research|codex-mini|gpt-5-pro|gpt-5(\.1)?-codex")
+_NO_CHAT_MODEL = re.compile(r"gpt-3\.5-turbo-instruct|(davinci|babbage)-002|gpt-(4o-)?realtime|gpt-5\.[23]-codex")
+_ONLY_RESPONSES = "This model is only supported in v1/responses and not in v1/chat/completions."
+_NO_CHATS = (
+    "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "
+    "Did you mean to use v1/completions?"
+)
+_ONLY_CHATS = (
+    "This is a chat model and not supported in the v1/completions endpoint. Did you mean to use v1/chat/completions?"
+)
 
 
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
@@ -159,6 +182,7 @@ API = OpenAIApi(
     lines=_write_lines,
     rate_limits=_write_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),
+    explain_absence=_explain_absence,
 )
 ANSWERING = (
     *API.make_inference_operations(),

@@ -741,9 +741,9 @@ def find_unanswered_calls(messages: Iterable[Body], words: ResultWords | None = 
                     waiting[call["id"]] = waiting.get(call["id"], 0) + 1
                 asked = frozenset(waiting)
     if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
-        message = words.unanswered.format(ids=clip(", ".join(unanswered)))
+        text = words.unanswered.format(ids=clip(", ".join(unanswered)))
         # OpenAI names the message that stands in place of a result, if there is one.
-        yield Complaint("conflict", ("messages", at), message=message, param=f"messages.[{index}].role")
+        yield Complaint("conflict", ("messages", at), message=text, param=f"messages.[{index}].role")
 
 
 def _complain_of_message(message: str, index: int, key: str = "role") -> Complaint:

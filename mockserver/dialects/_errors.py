@@ -79,7 +79,14 @@ class ErrorTable(Struct, frozen=True, kw_only=True):
         """Return the failure with this provider's message for a feature that the model does not support."""
         found = find_unsupported_feature(failure, call)
         value = find_value_at(call.raw, found.path)
-        facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
+        supported = join_words([f"'{each}'" for each in failure.details.get("supported", ())], "and")
+        facts = {
+            "model": call.model,
+            "param": found.param or found.path[0],
+            "value": value,
+            **failure.details,
+            "supported": supported,
+        }
         message = self.unsupported[found.message].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         code = self.rows[failure.reason].code or found.code
         steps = found.path[:-1] if found.path[-1] == "type" else found.path  # what has the type is refused
@@ -89,6 +96,8 @@ class ErrorTable(Struct, frozen=True, kw_only=True):
     def _find_message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         if "completion" in failure.details:  # the prompt fits, but not the completion after it
             template = self.messages.get("completion_too_long", COMPLETION_TOO_LONG)
+        elif reason == "context_length" and call is not None and call.operation == "responses":
+            template = self.messages.get("input_too_long", self.messages[reason])
         else:
             template = self.messages[reason]
         if not failure.details and call is not None:
@@ -264,6 +273,10 @@ OPENAI_MESSAGES: Messages = {
     "gateway_timeout": "The server did not answer in time.",
 }
 
+# A prompt of the Responses API that is longer than the context window; others say the same of it as of a chat.
+INPUT_TOO_LONG: Messages = {
+    "input_too_long": "Your input exceeds the context window of this model. Please adjust your input and try again."
+}
 # For providers whose own messages are not known.
 PLAIN_PERMISSION_MESSAGES: Messages = {
     "key_not_allowed": "This API key is not allowed to do this.",
@@ -325,7 +338,7 @@ def find_reason_phrase(status: int) -> str:
 def refuse(complaint: Complaint) -> Failure:
     """Return the failure for a bad parameter, with OpenAI's message and code for the complaint."""
     message, code = _word_complaint(complaint)
-    return Failure("bad_parameter", message=message, code=code, param=complaint.where or None)
+    return Failure("bad_parameter", message=message, code=code, param=complaint.param or complaint.where or None)
 
 
 def refuse_without_code(complaint: Complaint) -> Failure:
@@ -386,6 +399,7 @@ def _word_complaint(complaint: Complaint) -> tuple[str, str | None]:
 
 _CODES_OF_MESSAGES = {
     "value": "invalid_value",
+    "moved": "unsupported_parameter",
     "parameters": "invalid_function_parameters",
     "schema": "invalid_json_schema",
     "image": "invalid_image_format",
@@ -467,7 +481,7 @@ class UnsupportedFeature(Struct, frozen=True):
     """Where the feature is in the body, what OpenAI calls that place, and the key of the message."""
 
     path: Path
-    param: str
+    param: str | None
     message: str
     code: str | None = None
 
@@ -483,14 +497,25 @@ def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature
             return UnsupportedFeature(("text", "format", "type"), "text.format", "json_schema")
         case "json_schema":
             return UnsupportedFeature(("response_format", "type"), "response_format", "json_schema")
+        case "reasoning" if failure.details.get("param") == "include":
+            return UnsupportedFeature(("include",), "include", message="encrypted_content")
         case "reasoning" if call.operation == "responses":
             return UnsupportedFeature(("reasoning", "effort"), "reasoning.effort", message="parameter", code=_PARAMETER)
         case "reasoning":
-            return _locate_parameter("reasoning_effort")
+            return UnsupportedFeature(("reasoning_effort",), None, message="unrecognized")
+        case "efforts" | "verbosity" as feature:
+            path = _PATHS[call.operation == "responses", feature]
+            words = "value_of_model" if call.operation == "responses" else "one_of_values"
+            return UnsupportedFeature(path, ".".join(path), message=words, code=_VALUE)
+        case "reasoning_with_tools":
+            return UnsupportedFeature(("reasoning_effort",), "reasoning_effort", message="reasoning_with_tools")
+        case "cache_retention":
+            name = "prompt_cache_retention"
+            return UnsupportedFeature((name,), name, message="cache_retention", code="invalid_parameter")
         case "max_output_tokens":
             name = next((key for key in _LIMITS if call.raw.get(key) is not None), _LIMITS[0])
             return UnsupportedFeature((name,), name, message="max_output_tokens", code="invalid_value")
-    return _locate_sampling(failure.details["param"], call)
+    return _locate_sampling(failure.details, call)
 
 
 def find_value_at(body: Json, path: Path) -> Json:
@@ -509,12 +534,15 @@ def _locate_parameter(name: str) -> UnsupportedFeature:
     return UnsupportedFeature((name,), name, message="parameter", code=_PARAMETER)
 
 
-def _locate_sampling(name: str, call: Call) -> UnsupportedFeature:
+def _locate_sampling(details: Mapping[str, Json], call: Call) -> UnsupportedFeature:
+    name = str(details["param"])
     if name == "max_tokens":
         return UnsupportedFeature((name,), name, message="max_tokens", code=_PARAMETER)
-    if call.operation != "chat" or name in _WITHOUT_VALUE:
+    if call.operation != "chat":
+        return UnsupportedFeature((name,), name, message="parameter")
+    if "default" not in details:
         return _locate_parameter(name)
-    return UnsupportedFeature((name,), name, message="value", code="unsupported_value")
+    return UnsupportedFeature((name,), name, message="value", code=_VALUE)
 
 
 def _locate_image(call: Call) -> UnsupportedFeature:
@@ -536,8 +564,15 @@ def _find_images(messages: Json, before: Path) -> Iterator[Path]:
 
 
 _PARAMETER = "unsupported_parameter"
+_VALUE = "unsupported_value"
+# Where a body has its effort and verbosity, by whether it is of the Responses API.
+_PATHS: Mapping[tuple[bool, str], tuple[str, ...]] = {
+    (False, "efforts"): ("reasoning_effort",),
+    (False, "verbosity"): ("verbosity",),
+    (True, "efforts"): ("reasoning", "effort"),
+    (True, "verbosity"): ("text", "verbosity"),
+}
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_WITHOUT_VALUE = ("logprobs", "top_logprobs", "logit_bias", "stop")
 
 UNSUPPORTED_MESSAGES: Mapping[str, str] = {
     "parameter": "Unsupported parameter: '{param}' is not supported with this model.",
@@ -548,6 +583,19 @@ UNSUPPORTED_MESSAGES: Mapping[str, str] = {
     "max_tokens": (
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     ),
+    "one_of_values": (
+        "Unsupported value: '{param}' does not support '{value}' with this model. Supported values are: {supported}."
+    ),
+    "value_of_model": (
+        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {supported}."
+    ),
+    "unrecognized": "Unrecognized request argument supplied: {param}",
+    "encrypted_content": "Encrypted content is not supported with this model.",
+    "reasoning_with_tools": (
+        "Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. "
+        "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+    ),
+    "cache_retention": "{param} is not supported on this model",
     "vision": "Invalid content type. {value} is only supported by certain models.",
     "json_schema": (
         "Invalid parameter: '{param}' of type 'json_schema' is not supported with this model. Learn more about "

@@ -42,11 +42,11 @@ Body = Mapping[str, Json]
 class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
-    `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters, schema, image or
-    lacks (the model lacks what is asked for). `got` is the value at the path, or, if the field is missing, the object
-    around it. `expected` has names of types ("a string") or the allowed values, `bound` the exceeded limit. `message`
-    is for mistakes that these cannot express. `loc` is the path with the tags of unions (`messages`, 0, `user`,
-    `content`), where a request model has found it.
+    `kind` is missing, type, value, below, above, short, long, pattern, unknown, moved, conflict, parameters, schema,
+    image or lacks (the model lacks what is asked for). `got` is the value at the path, or, if the field is missing, the
+    object around it. `expected` has names of types ("a string") or the allowed values, `bound` the exceeded limit.
+    `message` is for mistakes that these cannot express, `param` for a place that OpenAI names otherwise. `loc` is the
+    path with the tags of unions (`messages`, 0, `user`, `content`), where a request model has found it.
     """
 
     kind: str
@@ -56,11 +56,17 @@ class Complaint(Struct, frozen=True):
     bound: float | int | str | None = None
     message: str | None = None
     loc: Path = ()
+    param: str | None = None
 
     @property
     def where(self) -> str:
         """The path as providers write it: `messages[0].role`."""
-        return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
+        return write_path(self.path)
+
+
+def write_path(path: Path) -> str:
+    """Return a path as providers write it: `messages[0].role`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in path).lstrip(".")
 
 
 _NOTHING: Body = {}

@@ -13,6 +13,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._errors import (
+    INPUT_TOO_LONG,
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     ErrorRow,
@@ -23,6 +24,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.audio import AudioApi
+from mockserver.dialects._openai_api.chat import find_live_chat_mistakes
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._openai_api.images import ImagesApi
 from mockserver.dialects._openai_api.objects import make_object_operations
@@ -30,7 +32,7 @@ from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.realtime.connections import make_connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
-from mockserver.dialects._parse import Body, Parse, read_bearer
+from mockserver.dialects._parse import Body, Complaint, Parse, clip, complain, find_unknown_keys, read_bearer
 from mockserver.dialects._reply import (
     make_json_reply,
     make_model_operations,
@@ -56,6 +58,12 @@ def _read_deployment(http: HttpRequest) -> Body:
 
 def _unify(http: HttpRequest, body: Body) -> Body:
     return {**body, **_read_deployment(http)}
+
+
+def _find_unrecognized(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
+    if names := find_unknown_keys(body, known):
+        arguments = "argument" if len(names) == 1 else "arguments"
+        yield complain(f"Unrecognized request {arguments} supplied: {clip(', '.join(names))}")
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -165,6 +173,7 @@ _NO_DEPLOYMENT = (
 _NOT_ALLOWED = "Principal does not have access to API/Operation."
 MESSAGES: Mapping[str, str] = {
     **OPENAI_MESSAGES,
+    **INPUT_TOO_LONG,
     "content_filter": (
         "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please "
         "modify your prompt and retry. To learn more about our content filtering policies please read our "
@@ -208,6 +217,7 @@ API = OpenAIApi(
     lines=_write_lines,
     rate_limits=_write_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),
+    find_live_mistakes=partial(find_live_chat_mistakes, find_unknown=_find_unrecognized),
 )
 _DEPLOYMENT_OPERATIONS = (
     *API.make_inference_operations(),

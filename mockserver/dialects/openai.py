@@ -1,5 +1,6 @@
 """OpenAI, whose API the others resemble (https://platform.openai.com/docs/api-reference)."""
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache, partial
 
@@ -13,6 +14,7 @@ from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation, discover
 from mockserver.dialects._errors import (
+    INPUT_TOO_LONG,
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     ErrorRow,
@@ -50,6 +52,28 @@ REQUESTS_PER_MINUTE = 10_000
 TOKENS_PER_MINUTE = 2_000_000
 
 
+def _explain_absence(call: Call) -> str | None:
+    """Return why the model of a chat or a completion is not found at its endpoint; None if it may be there."""
+    if call.operation == "completions":
+        return _ONLY_CHATS if _CHAT_MODEL.match(call.model) else None
+    if _RESPONSES_MODEL.match(call.model):
+        return _ONLY_RESPONSES
+    return _NO_CHATS if _NO_CHAT_MODEL.match(call.model) else None
+
+
+_CHAT_MODEL = re.compile(r"gpt-(3\.5-turbo(?!-instruct)|[45])|chatgpt-|o\d")
+_RESPONSES_MODEL = re.compile(r"o[13]-pro|o\d.*-deep-research|codex-mini|gpt-5-pro|gpt-5(\.1)?-codex")
+_NO_CHAT_MODEL = re.compile(r"gpt-3\.5-turbo-instruct|(davinci|babbage)-002|gpt-(4o-)?realtime|gpt-5\.[23]-codex")
+_ONLY_RESPONSES = "This model is only supported in v1/responses and not in v1/chat/completions."
+_NO_CHATS = (
+    "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "
+    "Did you mean to use v1/completions?"
+)
+_ONLY_CHATS = (
+    "This is a chat model and not supported in the v1/completions endpoint. Did you mean to use v1/chat/completions?"
+)
+
+
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
     """Return the call; only fine-tuned models can be deleted: `ft:gpt-4o:acme::abc`, formerly `davinci:ft-acme-…`."""
     model = http.path_params["model"]
@@ -70,6 +94,8 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = word_image_error(ERRORS.resolve(failure, http, call), failure, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
+    if resolved.code == _NO_MODEL and call is not None and call.operation in ("model", "delete_model"):
+        resolved = replace(resolved, param="model")
     lines = _write_lines(http, call) + _write_limit_lines(failure, resolved.status)
     return make_data_reply(resolved.status, _write_error_body(resolved), lines=lines, headers=failure.headers)
 
@@ -138,6 +164,7 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 
+_NO_MODEL = "model_not_found"
 _RATE_LIMIT = ErrorRow(status=429, kind="requests", code="rate_limit_exceeded")
 ROWS = make_error_rows(
     lambda status: ErrorRow(status=status, kind=INVALID_REQUEST if status < 500 else "server_error"),
@@ -145,8 +172,8 @@ ROWS = make_error_rows(
     context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
     invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
     billing=ErrorRow(status=402, kind=INVALID_REQUEST, code="billing_not_active"),
-    model_not_allowed=ErrorRow(status=403, kind=INVALID_REQUEST, code="model_not_found"),
-    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    model_not_allowed=ErrorRow(status=403, kind=INVALID_REQUEST, code=_NO_MODEL),
+    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code=_NO_MODEL),
     previous_not_found=ErrorRow(
         status=400, kind=INVALID_REQUEST, code="previous_response_not_found", param="previous_response_id"
     ),
@@ -157,7 +184,7 @@ ROWS = make_error_rows(
     over_limit=_RATE_LIMIT,
     quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
 )
-ERRORS = ErrorTable(rows=ROWS, messages=OPENAI_MESSAGES, read_credential=read_bearer)
+ERRORS = ErrorTable(rows=ROWS, messages={**OPENAI_MESSAGES, **INPUT_TOO_LONG}, read_credential=read_bearer)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
@@ -168,6 +195,7 @@ API = OpenAIApi(
     rate_limits=_write_rate_limit_lines,
     find_live_mistakes=_find_live_mistakes,
     refer=partial(refer_to_kept, api=OBJECTS),
+    explain_absence=_explain_absence,
 )
 ANSWERING = (
     *API.make_inference_operations(),

@@ -34,6 +34,13 @@ class Model(Struct, frozen=True, dict=True):
     json_schema: bool | None = None
     reasoning: bool | None = None  # whether it accepts a reasoning effort
     sampling: bool | None = None  # whether it accepts temperature and similar parameters
+    efforts: tuple[str, ...] | None = None  # the reasoning efforts that it accepts
+    verbosity: bool | None = None  # whether it accepts another verbosity than medium
+    usual_effort: str | None = None  # without one in the request, if it takes sampling parameters without reasoning
+    max_tokens: bool | None = None  # whether it accepts the old name of max_completion_tokens
+    reasoning_with_tools: bool | None = None  # in chats
+    parallel_choice: bool | None = None  # whether its chats accept parallel_tool_calls
+    cache_retention: bool | None = None  # whether it accepts prompt_cache_retention
     resolved: str | None = None  # its name in answers
     aliases: tuple[str, ...] = ()
     timing: Timing | None = None
@@ -42,8 +49,8 @@ class Model(Struct, frozen=True, dict=True):
 
     @lazy_property
     def lacks(self) -> tuple[str, ...]:
-        """The features that it is known to lack, of those that a request may need."""
-        return tuple(feature for feature in _NEEDED if getattr(self, feature) is False)
+        """The features that it is known to lack, wholly or in part, of those that a request may need."""
+        return tuple(feature for feature in _NEEDED if getattr(self, feature) not in (None, True))
 
     def fill_from(self, other: "Model") -> "Model":
         """Return it with what it leaves unknown taken from another, except limits that are stated to be absent."""
@@ -107,10 +114,30 @@ _GPT_3 = Model(4096, 4096, "cl100k_base", vision=False, json_schema=False, reaso
 _OLD = replace(_GPT_3, tools=False)
 _GPT_4 = replace(_GPT_3, context_window=8192, max_output_tokens=8192)
 _TURBO = replace(_GPT_3, context_window=128_000, max_output_tokens=4096)
-_GPT_4O = Model(128_000, 16_384, "o200k_base", reasoning=False)
-_GPT_41 = Model(1_047_576, 32_768, "o200k_base", reasoning=False)
-_GPT_5 = Model(400_000, 128_000, "o200k_base", reasoning=True)
-_O = Model(200_000, 100_000, "o200k_base", reasoning=True, sampling=False)
+_GPT_4O = Model(128_000, 16_384, "o200k_base", reasoning=False, verbosity=False)
+_GPT_41 = Model(1_047_576, 32_768, "o200k_base", reasoning=False, verbosity=False)
+_LOW_TO_HIGH = ("low", "medium", "high")
+_NONE_TO_HIGH = ("none", *_LOW_TO_HIGH)
+_NONE_TO_XHIGH = (*_NONE_TO_HIGH, "xhigh")
+_GPT_5 = Model(400_000, 128_000, "o200k_base", reasoning=True, sampling=False, efforts=("minimal", *_LOW_TO_HIGH))
+_CODEX = replace(_GPT_5, efforts=_LOW_TO_HIGH, verbosity=False)
+_GPT_5_LATER = Model(400_000, 128_000, "o200k_base", reasoning=True, max_tokens=False)
+_GPT_51 = replace(_GPT_5_LATER, efforts=_NONE_TO_HIGH, usual_effort="none")
+_GPT_52 = replace(_GPT_51, efforts=_NONE_TO_XHIGH)
+_GPT_52_PRO = replace(_GPT_5_LATER, efforts=("medium", "high", "xhigh"))
+_GPT_54_MINI = replace(_GPT_52, reasoning_with_tools=False)
+_GPT_54 = replace(_GPT_54_MINI, context_window=1_050_000)
+_GPT_55 = replace(_GPT_54, usual_effort=None)
+_GPT_56 = replace(_GPT_54, efforts=(*_NONE_TO_XHIGH, "max"), usual_effort="medium", cache_retention=False)
+_O = Model(
+    200_000,
+    100_000,
+    "o200k_base",
+    reasoning=True,
+    sampling=False,
+    efforts=_LOW_TO_HIGH,
+    parallel_choice=False,
+)
 _O1_EARLY = Model(128_000, 65_536, "o200k_base", tools=False, vision=False, json_schema=False, sampling=False)
 _EMBEDDING = Model(8192, tokenizer="cl100k_base")
 
@@ -131,9 +158,24 @@ PUBLISHED: Mapping[str, Model] = {
     "chatgpt-4o-latest": replace(_GPT_4O, tools=False),
     "gpt-4.1*": _GPT_41,
     **dict.fromkeys(("gpt-4.5*", "gpt-5-chat*"), _GPT_4O),
-    "gpt-5-pro*": replace(_GPT_5, max_output_tokens=272_000, sampling=False),
-    **dict.fromkeys(("gpt-5", "gpt-5-*"), replace(_GPT_5, sampling=False)),
-    "gpt-5.*": _GPT_5,
+    "gpt-5-pro*": replace(_GPT_5, max_output_tokens=272_000, efforts=("high",)),
+    "gpt-5-codex*": _CODEX,
+    **dict.fromkeys(("gpt-5", "gpt-5-*"), _GPT_5),
+    **dict.fromkeys(("gpt-5.1-codex-max*", "gpt-5.2-codex*"), replace(_CODEX, efforts=(*_LOW_TO_HIGH, "xhigh"))),
+    "gpt-5.1-codex*": _CODEX,
+    **dict.fromkeys(
+        ("gpt-5.1-chat*", "gpt-5.2-chat*"),
+        replace(_GPT_5_LATER, context_window=128_000, max_output_tokens=16_384, efforts=("medium",)),
+    ),
+    "gpt-5.2-pro*": _GPT_52_PRO,
+    "gpt-5.4-pro*": replace(_GPT_52_PRO, context_window=1_050_000),
+    **dict.fromkeys(("gpt-5.1", "gpt-5.1-20*"), _GPT_51),
+    **dict.fromkeys(("gpt-5.2", "gpt-5.2-20*"), _GPT_52),
+    **dict.fromkeys(("gpt-5.4-mini*", "gpt-5.4-nano*"), _GPT_54_MINI),
+    **dict.fromkeys(("gpt-5.4", "gpt-5.4-20*"), _GPT_54),
+    **dict.fromkeys(("gpt-5.5", "gpt-5.5-20*"), _GPT_55),
+    **dict.fromkeys(("gpt-5.6", "gpt-5.6-sol*", "gpt-5.6-terra*", "gpt-5.6-luna*"), _GPT_56),
+    "gpt-5.*": replace(_GPT_5_LATER, context_window=1_050_000),
     "gpt-oss-*": Model(128 * _K, tokenizer="o200k_base", reasoning=True),
     "o1-preview*": replace(_O1_EARLY, max_output_tokens=32_768),
     "o1-mini*": _O1_EARLY,
@@ -290,8 +332,7 @@ class Catalogue(Struct, frozen=True, dict=True):
                 Validation.PUBLISHED: replace(
                     properties,
                     max_output_tokens=stated.max_output_tokens,
-                    reasoning=stated.reasoning,
-                    sampling=stated.sampling,
+                    **{name: getattr(stated, name) for name in _FEATURES_OF_LIVE},
                 ),
                 Validation.OFF: stated,
             },
@@ -393,23 +434,65 @@ def check_features(call: Call, model: Model) -> None:
     for feature in model.lacks:
         if call.options.is_adapted and feature in _ADAPTABLE:
             continue
-        if (details := _NEEDED[feature](call)) is not None:
+        if (details := _NEEDED[feature](call, model)) is not None:
             raise Failure("unsupported", details={"feature": feature, **details})
 
 
-def _find_sampling(call: Call) -> Mapping[str, Json] | None:
+def _find_effort(call: Call) -> Json:
+    """Return the reasoning effort that a request states in OpenAI's form."""
+    nested = call.raw.get("reasoning")
+    return nested.get("effort") if isinstance(nested, Mapping) else call.raw.get("reasoning_effort")
+
+
+def _find_reasoning(call: Call, model: Model) -> Mapping[str, Json] | None:
+    if call.options.effort not in (None, "none") or call.raw.get("reasoning_effort") is not None:
+        return {}
+    included = call.raw.get("include") if call.operation == "responses" else None
+    return {"param": "include"} if isinstance(included, list) and _ENCRYPTED in included else None
+
+
+def _find_refused_effort(call: Call, model: Model) -> Mapping[str, Json] | None:
+    effort = _find_effort(call)
+    return None if effort is None or effort in (model.efforts or ()) else {"supported": list(model.efforts or ())}
+
+
+def _find_verbosity(call: Call, model: Model) -> Mapping[str, Json] | None:
+    return {"supported": [_USUAL_VERBOSITY]} if call.options.verbosity not in (None, _USUAL_VERBOSITY) else None
+
+
+def _find_sampling(call: Call, model: Model) -> Mapping[str, Json] | None:
+    return _find_sampling_parameter(call) or _find_old_limit(call, model)
+
+
+def _find_sampling_while_reasoning(call: Call, model: Model) -> Mapping[str, Json] | None:
+    return None if (_find_effort(call) or model.usual_effort) == "none" else _find_sampling_parameter(call)
+
+
+def _find_sampling_parameter(call: Call) -> Mapping[str, Json] | None:
+    model = _simplify(call.model)
     for name, default in _DEFAULTS.items():
         value = call.raw.get(name)
         if value is not None and value != default:
-            return {"param": name, "default": default}
-    if call.raw.get("stop") and _WITHOUT_STOP.match(_simplify(call.model)):
-        return {"param": "stop"}
+            tells_default = name == "temperature" and not _SILENT_ON_DEFAULTS.match(model)
+            return {"param": name, "default": default} if tells_default else {"param": name}
+    return {"param": "stop"} if call.raw.get("stop") and _WITHOUT_STOP.match(model) else None
+
+
+def _find_old_limit(call: Call, model: Model) -> Mapping[str, Json] | None:
     renamed = call.operation == "chat" and call.raw.get("max_tokens") is not None
     return {"param": "max_tokens"} if renamed else None
 
 
-_ADAPTABLE = ("json_schema", "reasoning", "sampling")
-_WITHOUT_STOP = re.compile("gpt-5|o3(?!-mini)|o4-mini")  # of the models without sampling
+def _find_reasoning_with_tools(call: Call, model: Model) -> Mapping[str, Json] | None:
+    reasons = (_find_effort(call) or model.usual_effort) not in (None, "none")
+    return {} if call.operation == "chat" and call.tools and reasons else None
+
+
+_ENCRYPTED = "reasoning.encrypted_content"
+_PARALLEL = "parallel_tool_calls"
+_USUAL_VERBOSITY = "medium"
+_WITHOUT_STOP = re.compile("gpt-5|o1-mini|o3(?!-mini)|o4-mini")  # of the models without sampling
+_SILENT_ON_DEFAULTS = re.compile("o3-mini")  # whose refusals do not tell the only value that they take
 _DEFAULTS: Mapping[str, Json] = {
     "temperature": 1,
     "top_p": 1,
@@ -419,12 +502,24 @@ _DEFAULTS: Mapping[str, Json] = {
     "top_logprobs": 0,
     "logit_bias": {},
 }
-_NEEDED: Mapping[str, Callable[[Call], Mapping[str, Json] | None]] = {
-    "tools": lambda call: {} if call.tools else None,
-    "vision": lambda call: (
+_NEEDED: Mapping[str, Callable[[Call, Model], Mapping[str, Json] | None]] = {
+    "tools": lambda call, model: {} if call.tools else None,
+    "vision": lambda call, model: (
         {} if any(part.get("type") in IMAGES for message in call.messages for part in message.parts) else None
     ),
-    "json_schema": lambda call: {} if call.options.response_format == "json_schema" else None,
-    "reasoning": lambda call: {} if call.options.effort not in (None, "none") else None,
+    "json_schema": lambda call, model: {} if call.options.response_format == "json_schema" else None,
+    "reasoning": _find_reasoning,
+    "efforts": _find_refused_effort,
+    "verbosity": _find_verbosity,
     "sampling": _find_sampling,
+    "usual_effort": _find_sampling_while_reasoning,
+    "max_tokens": _find_old_limit,
+    "reasoning_with_tools": _find_reasoning_with_tools,
+    "parallel_choice": lambda call, model: (
+        {"param": _PARALLEL} if call.operation == "chat" and call.raw.get(_PARALLEL) is not None else None
+    ),
+    "cache_retention": lambda call, model: {} if call.raw.get("prompt_cache_retention") is not None else None,
 }
+# What only live providers refuse.
+_FEATURES_OF_LIVE = _NEEDED.keys() - {"tools", "vision", "json_schema"}
+_ADAPTABLE = {*_FEATURES_OF_LIVE, "json_schema"}

@@ -130,6 +130,9 @@ def test_the_live_api_knows_no_other_fields() -> None:
     with served("settings: {validation: live}") as live, OpenAI(base_url=live.base("openai"), api_key="k") as client:
         with pytest.raises(openai.BadRequestError, match="Unknown parameter: 'colour'"):
             client.images.generate(model=MODEL, prompt="a cat", extra_body={"colour": "teal"})
+        with pytest.raises(openai.BadRequestError, match="Unknown parameter: 'response_format'"):
+            client.images.generate(model=MODEL, prompt="a cat", response_format="b64_json")
+        client.images.generate(model="dall-e-3", prompt="a cat", response_format="b64_json")
         client.images.edit(model=MODEL, prompt="a cat", image=("cat.png", write_png(draw("A cat", 64, 64, Seed()))))
 
 

@@ -77,6 +77,12 @@ LIVE = {
     "there are no tools that a chat could call in parallel": Excluded(
         r"\.parallel_tool_calls$", "is only allowed when 'tools' are specified."
     ),
+    "some models have no chats": Excluded(
+        r"\.model=(gpt-5\.1-codex|codex-mini-latest)$", "only supported in v1/responses"
+    ),
+    "a word is no picture": Excluded(r"\.<ChatCompletionContentPartImageParam>", "Invalid image URL:"),
+    "a word is no file": Excluded(r"\.<FileFile>\.file_data$", "Invalid file data:"),
+    "a word is no URL": Excluded(r"\.image_url$", "Expected a valid URL"),
     "nothing asks for JSON in words": Excluded(r"\.<ResponseFormatJSONObject>$", "must contain the word 'json'"),
     "a chat that speaks needs a voice": Excluded(r"\.modalities\[\]=audio$", "Missing required parameter: 'audio'."),
     "there are no tools that a response could choose": Excluded(

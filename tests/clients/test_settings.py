@@ -54,7 +54,7 @@ def test_a_model_that_does_not_exist(client: OpenAI) -> None:
     with pytest.raises(openai.NotFoundError) as raised:
         client.chat.completions.create(model="gpt-3", messages=say("hello"))
 
-    assert (raised.value.code, raised.value.param) == ("model_not_found", "model")
+    assert (raised.value.code, raised.value.param) == ("model_not_found", None)
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("gpt-3")
 

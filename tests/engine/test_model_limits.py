@@ -6,6 +6,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.engine.catalogue import (
     UNKNOWN,
     Catalogue,
@@ -181,6 +182,53 @@ def test_the_first_parameter_that_cannot_be_set_is_named(name: str) -> None:
     with pytest.raises(Failure) as caught:
         check_features(call("a", raw={name: 0.5, "seed": 3}), NOTHING)
     assert caught.value.details["param"] == name
+
+
+@pytest.mark.parametrize(
+    ("model", "raw", "feature"),
+    [
+        ("gpt-5-mini", {"reasoning_effort": "xhigh"}, "efforts"),
+        ("gpt-5.1", {"reasoning_effort": "minimal"}, "efforts"),
+        ("gpt-5.1-codex", {"reasoning_effort": "none"}, "efforts"),
+        ("gpt-5.2-chat-latest", {"reasoning_effort": "high"}, "efforts"),
+        ("gpt-4o", {"reasoning_effort": "none"}, "reasoning"),
+        ("gpt-5.2", {"max_tokens": 5}, "max_tokens"),
+        ("gpt-5.2", {"reasoning_effort": "low", "temperature": 0.5}, "usual_effort"),
+        ("gpt-5.6", {"temperature": 0.5}, "usual_effort"),
+        ("gpt-5.4", {"reasoning_effort": "low"}, "reasoning_with_tools"),
+        ("gpt-5.6", {}, "reasoning_with_tools"),
+        ("gpt-5.6", {"reasoning_effort": "none", "prompt_cache_retention": "24h"}, "cache_retention"),
+        ("o4-mini", {"parallel_tool_calls": False}, "parallel_choice"),
+    ],
+)
+def test_what_a_known_model_refuses(model: str, raw: dict[str, Any], feature: str) -> None:
+    with pytest.raises(Failure) as caught:
+        check_features(call("a", raw=raw, tools=["t"]), Catalogue().find(model).refusing[Validation.LIVE])
+    assert caught.value.details["feature"] == feature
+
+
+@pytest.mark.parametrize(
+    ("model", "raw"),
+    [
+        ("gpt-5-mini", {"reasoning_effort": "minimal"}),
+        ("gpt-5.2", {"temperature": 0.5, "max_completion_tokens": 5}),
+        ("gpt-5.4", {}),
+        ("gpt-5.6-sol", {"reasoning_effort": "none", "temperature": 0.5}),
+        ("gpt-5.6-luna", {"reasoning_effort": "none"}),
+        ("gpt-4.1", {"temperature": 0.5, "max_tokens": 5, "parallel_tool_calls": False}),
+        ("gpt-9", {"reasoning_effort": "max", "temperature": 0.5, "max_tokens": 5}),
+    ],
+)
+def test_what_a_known_model_takes(model: str, raw: dict[str, Any]) -> None:
+    check_features(call("a", raw=raw, tools=["t"]), Catalogue().find(model).refusing[Validation.LIVE])
+
+
+def test_another_verbosity_than_the_usual_needs_a_model_that_varies() -> None:
+    refusing = Catalogue().find("gpt-4o").refusing[Validation.LIVE]
+    check_features(call("a", verbosity="medium"), refusing)
+    with pytest.raises(Failure) as caught:
+        check_features(call("a", verbosity="low"), refusing)
+    assert caught.value.details == {"feature": "verbosity", "supported": ["medium"]}
 
 
 def test_sound_is_no_image_and_neither_is_one_that_the_model_made() -> None:

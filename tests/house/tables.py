@@ -218,7 +218,7 @@ def _list_published_models() -> str:
     alike: dict[Sequence[str], list[str]] = {}
     for pattern, model in PUBLISHED.items():
         alike.setdefault(_write_limits(model), []).append(f"`{pattern}`")
-    head = ("models", "context window", "longest answer", "tokenizer", "lacks")
+    head = ("models", "context window", "longest answer", "tokenizer", "efforts", "lacks")
     whole = write_table(head, [(", ".join(patterns), *row) for row, patterns in alike.items() if any(row[1:])])
     windows = _write_list((row[0], ", ".join(patterns)) for row, patterns in alike.items() if not any(row[1:]))
     return f"{whole}\n\nOf others, only the context window is known:\n\n{windows}"
@@ -226,13 +226,26 @@ def _list_published_models() -> str:
 
 def _write_limits(model: PublishedModel) -> Sequence[str]:
     lacks = [f"`{key}`" for key in ("tools", "vision", "json_schema") if getattr(model, key) is False]
-    lacks += [f"(`{key}`)" for key in ("reasoning", "sampling") if getattr(model, key) is False]
+    lacks += [f"({name})" for key, name in _LACKING_IN_LIVE.items() if getattr(model, key) not in (None, True)]
     return (
         f"{model.context_window:,}",
         f"{model.max_output_tokens:,}" if model.max_output_tokens else "",
         f"`{model.tokenizer}`" if model.tokenizer else "",
+        ", ".join(f"`{effort}`" for effort in model.efforts or ()),
         ", ".join(lacks),
     )
+
+
+_LACKING_IN_LIVE = {
+    "reasoning": "`reasoning`",
+    "sampling": "`sampling`",
+    "usual_effort": "`sampling` while it reasons",
+    "max_tokens": "`max_tokens`",
+    "verbosity": "`verbosity`",
+    "parallel_choice": "`parallel_tool_calls`",
+    "reasoning_with_tools": "reasoning with tools in chats",
+    "cache_retention": "`prompt_cache_retention`",
+}
 
 
 _PLACES = {  # of others: in the page of the table

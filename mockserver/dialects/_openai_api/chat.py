@@ -42,6 +42,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._openai_api.chat_bodies import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
+from mockserver.dialects._openai_api.data_urls import find_wrong_chat_file, find_wrong_chat_image
 from mockserver.dialects._openai_api.lengths import LENGTHENING, read_least_length
 from mockserver.dialects._openai_api.strict_schemas import find_refused_format, find_refused_function
 from mockserver.dialects._parse import (
@@ -52,6 +53,7 @@ from mockserver.dialects._parse import (
     clip,
     complain,
     find_unknown_fields,
+    find_unknown_keys,
     find_usual,
     is_deep,
     list_complaints,
@@ -600,12 +602,24 @@ def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
         if message["role"] != "assistant" or message.get("content") is not None or message.get("tool_calls"):
             continue
         if not any(message.get(key) for key in _CONTENT_KEYS):
-            yield complain("Invalid value for 'content': expected a string, got null.", "messages", index, "content")
+            yield Complaint(
+                "conflict",
+                ("messages", index, "content"),
+                message="Invalid value for 'content': expected a string, got null.",
+                param=f"messages.[{index}].content",
+            )
 
 
-def find_live_chat_mistakes(_: HttpRequest, body: Body) -> Iterator[Complaint]:
-    """Yield what OpenAI's live API refuses although its published schema allows it."""
-    yield from find_unknown_fields(body, CHAT.fields)
+def find_live_chat_mistakes(
+    _: HttpRequest,
+    body: Body,
+    find_unknown: Callable[[Body, frozenset[str]], Iterable[Complaint]] = find_unknown_fields,
+) -> Iterator[Complaint]:
+    """Yield what OpenAI's live API refuses although its published schema allows it.
+
+    `find_unknown` yields complaints about fields that are not among these.
+    """
+    yield from find_unknown(body, CHAT.fields)
     if not body["model"]:
         yield complain("you must provide a model parameter", "model")
     yield from list_complaints(LIVE_CHAT, body)
@@ -613,6 +627,12 @@ def find_live_chat_mistakes(_: HttpRequest, body: Body) -> Iterator[Complaint]:
         yield from _find_unmet_choice(body, "tool_choice", offers="tools")
     if body.get("parallel_tool_calls") is not None and not body.get("tools"):
         yield from _find_unmet_choice(body, "parallel_tool_calls", offers="tools")
+    if body.get("metadata") and body.get("store") is not True:
+        yield complain("The 'metadata' parameter is only allowed when 'store' is enabled.", "metadata")
+    for key in body.get("logit_bias") or ():
+        if not key.isdecimal():
+            message = f"Invalid key in 'logit_bias': {clip(key)}. You should only be submitting non-negative integers."
+            yield complain(message, "logit_bias")
     yield from find_unanswered_calls(body["messages"])
     for at, tool in enumerate(body.get("tools") or ()):
         yield from find_refused_function(tool.get("function") or {}, "tools", at, "function")
@@ -620,9 +640,17 @@ def find_live_chat_mistakes(_: HttpRequest, body: Body) -> Iterator[Complaint]:
         yield from find_refused_function(function, "functions", at)
     yield from _find_media_mistakes(body)
     form = body.get("response_format") or {}
+    yield from _find_unknown_of_format(form)
     yield from find_refused_format(form.get("json_schema") or {}, "response_format")
     if form.get("type") == "json_object" and not mentions_json(body["messages"]):
         yield complain(_WITHOUT_JSON, "messages")
+
+
+def _find_unknown_of_format(form: Body) -> Iterator[Complaint]:
+    for key in find_unknown_keys(form, _FORMAT_KEYS):
+        yield Complaint("unknown", ("response_format", key))
+    for key in find_unknown_keys(form.get("json_schema") or {}, _JSON_SCHEMA_KEYS):
+        yield Complaint("unknown", ("response_format", "json_schema", key))
 
 
 def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
@@ -641,11 +669,18 @@ def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
         yield complain("Web search options not supported with this model.", "web_search_options")
     for at, message in enumerate(body["messages"]):
         content = message.get("content")
-        for part in content if isinstance(content, list) else ():
-            if part["type"] == "input_audio" and is_known and "audio" not in body["model"]:
+        for index, part in enumerate(content if isinstance(content, list) else ()):
+            kind = part["type"]
+            path = ("messages", at, "content", index, kind)
+            if kind == "input_audio" and is_known and "audio" not in body["model"]:
                 yield Complaint("value", ("messages", at), message=_WITHOUT_SOUND.format(at))
-            elif part["type"] == "image_url" and not _may_be_picture(part["image_url"]["url"]):
-                yield Complaint("image", (), message=_NO_PICTURE)
+            elif kind == "image_url":
+                url = part["image_url"]["url"]
+                yield from find_wrong_chat_image(url, (*path, "url"))
+                if not _may_be_picture(url):
+                    yield Complaint("image", (), message=_NO_PICTURE)
+            elif kind == "file":
+                yield from find_wrong_chat_file(part["file"].get("file_data"), (*path, "file_data"))
 
 
 def _may_be_picture(url: str) -> bool:
@@ -665,42 +700,59 @@ def mentions_json(messages: Json) -> bool:
 
 
 class ResultWords(NamedTuple):
-    """What a provider says of a tool message without a call, and of calls (`{ids}`) without tool messages."""
+    """What a provider says of a tool message without a call, and of calls (`{ids}`) without tool messages.
+
+    `twice` is what it says of another result of a call (`{where}`); without it, that is accepted.
+    """
 
     stray: str
     unanswered: str
+    twice: str | None = None
 
 
 def find_unanswered_calls(messages: Iterable[Body], words: ResultWords | None = None) -> Iterator[Complaint]:
-    """Yield tool calls without a tool message right after them, and tool messages without a call.
+    """Yield tool calls without a tool message right after them, and tool messages without a call or with another's.
 
     Without `words`, they are OpenAI's.
     """
     words = words or _RESULT_WORDS
     asked: Collection[str] = ()
     waiting: dict[str, int] = {}  # how many results these ids still need
-    at = 0
+    answered: dict[str, int] = {}  # the message that has the result of an id
+    at = index = 0
     for index, message in enumerate(messages):
         role = message["role"]
         if role == "tool":
             name = message["tool_call_id"]
             if name not in asked:
-                yield complain(words.stray, "messages", index)
-            elif waiting.get(name) == 1:
+                yield _complain_of_message(words.stray, index)
+            elif name not in waiting:
+                if words.twice is not None:
+                    where = f"'{clip(name)}', in messages[{answered[name]}] and messages[{index}]"
+                    yield _complain_of_message(words.twice.format(where=where), index, key="tool_call_id")
+            elif waiting[name] == 1:
                 del waiting[name]
-            elif name in waiting:
+            else:
                 waiting[name] -= 1
+            answered[name] = index
         elif waiting:
             break
         else:
             asked = ()
+            answered.clear()
             at = index
             if role == "assistant" and (calls := message.get("tool_calls")):  # elsewhere, it is any field
                 for call in calls:
                     waiting[call["id"]] = waiting.get(call["id"], 0) + 1
                 asked = frozenset(waiting)
     if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
-        yield complain(words.unanswered.format(ids=clip(", ".join(unanswered))), "messages", at)
+        text = words.unanswered.format(ids=clip(", ".join(unanswered)))
+        # OpenAI names the message that stands in place of a result, if there is one.
+        yield Complaint("conflict", ("messages", at), message=text, param=f"messages.[{index}].role")
+
+
+def _complain_of_message(message: str, index: int, key: str = "role") -> Complaint:
+    return Complaint("conflict", ("messages", index), message=message, param=f"messages.[{index}].{key}")
 
 
 def _are_answered(messages: Iterable[Message]) -> bool:
@@ -729,6 +781,8 @@ _ASKED_NOTHING = _read_asked({}, ())
 _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
+_FORMAT_KEYS = frozenset({"type", "json_schema"})
+_JSON_SCHEMA_KEYS = frozenset({"name", "description", "schema", "strict"})
 _CONTENT_KEYS = ("function_call", "refusal", "audio")
 _OPENAI_MODEL = re.compile(r"gpt-\d|chatgpt-|o\d")
 _WITHOUT_SOUND = "Invalid 'messages[{}]'. Content blocks are expected to be either text or image_url type."
@@ -744,4 +798,5 @@ _RESULT_WORDS = ResultWords(
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
         "The following tool_call_ids did not have response messages: {ids}"
     ),
+    twice="Invalid parameter: Duplicate value for 'tool_call_id' of {where}.",
 )

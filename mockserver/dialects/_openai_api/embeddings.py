@@ -26,6 +26,7 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._openai_api.completions import parse_prompts
 from mockserver.dialects._parse import (
     Body,
+    Complaint,
     Refuse,
     complain,
     find_unknown_fields,
@@ -70,6 +71,7 @@ EmbeddingBody = shape(
 EMBEDDING = BodyModel(EmbeddingBody)
 
 
+_FIXED_IN_SIZE = "text-embedding-ada"
 MAX_TOKENS = 300_000  # of all inputs together
 MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exactly
 
@@ -84,8 +86,11 @@ def parse_embeddings(
             refuse_first(find_unknown_fields(body, EMBEDDING.fields), refuse)
         _refuse_empty(parsed["input"])
     call = make_bounded_embedding_call(http, body, parsed, dialect=dialect, refuse=refuse)
-    if validation is Validation.LIVE and (failure := refuse_long_input(call)):
-        raise failure
+    if validation is Validation.LIVE:
+        if parsed.get("dimensions") is not None and call.model.startswith(_FIXED_IN_SIZE):
+            raise refuse(Complaint("conflict", (), message="This model does not support specifying dimensions."))
+        if failure := refuse_long_input(call):
+            raise failure
     return call
 
 

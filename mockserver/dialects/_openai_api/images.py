@@ -1,5 +1,6 @@
 """Images as OpenAI's API has them: made, edited and varied (https://platform.openai.com/docs/api-reference/images)."""
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -148,7 +149,8 @@ class ImagesApi(Struct, frozen=True):
         """Return the call of a body; `files` are the hashes of the pictures in a form."""
         parsed = read_body(model, body, refuse=refuse, validation=validation).parsed
         if validation is Validation.LIVE:
-            refuse_first(find_unknown_fields(body, model.fields), refuse)
+            known = model.fields - _FIELDS_OF_OTHERS if _GPT_IMAGE.match(str(body.get("model"))) else model.fields
+            refuse_first(find_unknown_fields(body, known), refuse)
         body = {**parsed, **({"files": [*files]} if files else {})}
         if validation is not Validation.OFF:
             refuse_first(find_contradictions(body), refuse)
@@ -251,6 +253,8 @@ def find_contradictions(body: Body) -> Iterator[Complaint]:
         yield complain("Compression less than 100 is not supported for PNG output format", "output_compression")
 
 
+_GPT_IMAGE = re.compile("(chat)?gpt-image")
+_FIELDS_OF_OTHERS = frozenset({"response_format"})  # those models always answer with base64
 _WHOLE = 100  # percent
 _MOVING = ("gif",)  # formats that come as a whole
 

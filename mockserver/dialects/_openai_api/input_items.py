@@ -7,7 +7,8 @@ from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.dialects._openai_api.chat_bodies import NAME_PATTERN
-from mockserver.dialects._parse import Body, Complaint, clip, complain
+from mockserver.dialects._openai_api.data_urls import find_wrong_input_file, find_wrong_input_image
+from mockserver.dialects._parse import Body, Complaint, clip, complain, find_unknown_keys
 from mockserver.wire.responses import ITEM_KINDS
 
 
@@ -20,6 +21,7 @@ def find_item_type(item: Body) -> str:
 def find_misshapen_parts(index: int, item: Body) -> Iterator[Complaint]:
     """Yield ids and names that are invalid for their item, and parts that the item cannot have."""
     kind = find_item_type(item)
+    yield from (Complaint("unknown", ("input", index, *path)) for path in _list_unknown_paths(kind, item))
     yield from _find_wrong_id(item.get("id"), _ID_PREFIXES.get(kind, ""), index)
     name = item.get("name")
     if kind == "function_call" and isinstance(name, str) and not re.fullmatch(NAME_PATTERN, name):
@@ -35,6 +37,21 @@ def find_misshapen_parts(index: int, item: Body) -> Iterator[Complaint]:
         if isinstance(output, Mapping):
             yield Complaint("type", ("input", index, "output"), output, expected=("a string", "an array of objects"))
         yield from _find_wrong_parts(output, "tool", ("input", index, "output"))
+
+
+def _list_unknown_paths(kind: str, item: Body) -> Iterator[tuple[str | int, ...]]:
+    """Yield where an item has what no item of its kind has; some of it is what clients add to what they received."""
+    if kind in _KEYS_OF_ITEMS:
+        yield from ((key,) for key in find_unknown_keys(item, _KEYS_OF_ITEMS[kind]))
+    if kind == "reasoning" and "status" in item and item["status"] is None:
+        yield ("status",)
+    action = item.get("action") if kind == "web_search_call" else None
+    if isinstance(action, Mapping) and isinstance(action.get("type"), str) and action["type"] != "search":
+        yield from (("action", key) for key in action if key in _KEYS_OF_SEARCHES)
+    content = item.get("content") if kind == "message" else None
+    for at, part in enumerate(content if isinstance(content, list) else ()):
+        if part.get("type") == "output_text" and "parsed" in part:
+            yield ("content", at, "parsed")
 
 
 def _find_wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
@@ -74,6 +91,10 @@ def _find_wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind == "input_image" and isinstance(image := part.get("image_url"), Mapping):  # as in chats
             yield Complaint("type", (*path, index, "image_url"), image, expected=("an image URL",))
+        if kind == "input_image":
+            yield from find_wrong_input_image(part.get("image_url"), (*path, index, "image_url"))
+        elif kind == "input_file":
+            yield from find_wrong_input_file(part.get("file_data"), (*path, index, "file_data"))
         if not isinstance(kind, str) or kind in allowed:
             continue
         if kind not in _PARTS and speaker != "tool":
@@ -107,11 +128,54 @@ def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]
             yield at, complain(f"No tool output found for {kind} {clip(call_id)}.", "input")
 
 
+def find_lonely_reasoning(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
+    """Yield reasoning, known by an id, that no item of the model follows."""
+    for at, item in enumerate(items):
+        name = read_id(item)
+        if find_item_type(item) == "reasoning" and name and (at + 1 == len(items) or is_of_others(items[at + 1])):
+            what = f"Item '{clip(name)}' of type 'reasoning'"
+            yield at, complain(f"{what} was provided without its required following item.", "input")
+
+
+def find_duplicates(items: Iterable[Body]) -> Iterator[tuple[int, Complaint]]:
+    """Yield items with the id of an earlier one."""
+    seen = set[str]()
+    for at, item in enumerate(items):
+        name = read_id(item)
+        if name in seen:
+            found = f"Duplicate item found with id {clip(name)}."
+            yield at, complain(f"{found} Remove duplicate items from your input and try again.", "input")
+        if name:
+            seen.add(name)
+
+
+def read_id(item: Body) -> str:
+    """Return the id of an item; empty without one."""
+    name = item.get("id")
+    return name if isinstance(name, str) else ""
+
+
+def is_of_others(item: Body) -> bool:
+    """Return whether an item is not the model's: a message of others, or a result."""
+    kind = find_item_type(item)
+    return item.get("role") != "assistant" if kind == "message" else kind.endswith("_output")
+
+
 def write_text(value: Json) -> str:
     """Return a text unchanged, None as an empty text, and any other value as JSON."""
     return value if isinstance(value, str) else "" if value is None else to_json(value).decode()
 
 
+_KEYS_OF_CALLS = frozenset({"type", "id", "call_id", "name", "namespace", "caller", "agent", "async"})
+# The keys of items by their kind, those that beta clients send included.
+_KEYS_OF_ITEMS: Mapping[str, frozenset[str]] = {
+    "message": frozenset({"type", "id", "role", "content", "status", "phase", "agent"}),
+    "function_call": _KEYS_OF_CALLS | {"arguments", "status"},
+    "function_call_output": _KEYS_OF_CALLS - {"async"} | {"output", "status"},
+    "custom_tool_call": _KEYS_OF_CALLS | {"input", "status"},
+    "reasoning": frozenset({"type", "id", "summary", "content", "encrypted_content", "status", "agent"}),
+}
+_KEYS_OF_SEARCHES = frozenset({"query", "queries", "sources"})
 _PARTS_OF_OTHERS = ("input_text", "input_image", "input_audio", "input_file")
 _OWN_PARTS: Mapping[str, tuple[str, ...]] = {
     "assistant": ("output_text", "refusal"),

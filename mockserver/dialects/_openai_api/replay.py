@@ -20,10 +20,14 @@ from mockserver.dialects._openai_api.chat import find_unanswered_calls
 from mockserver.dialects._openai_api.chat_bodies import MAX_CALL_ID
 from mockserver.dialects._openai_api.input_items import (
     INPUT_PREFIXES,
+    find_duplicates,
     find_input_texts_of_assistant,
     find_item_type,
+    find_lonely_reasoning,
     find_unpaired_calls,
     find_unprefixed_id,
+    is_of_others,
+    read_id,
 )
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
@@ -113,7 +117,7 @@ Items = Sequence[tuple[int, Body]]  # each with its place
 def _find_made_up_ids(call: Call, items: Items) -> Problems:
     for at, item in items:
         prefix = _PREFIXES.get(find_item_type(item))
-        if prefix is not None and not _is_of_others(item):
+        if prefix is not None and not is_of_others(item):
             for found in find_unprefixed_id(at, item, prefix):
                 yield _word_problem(found, _KEEP_IDS)
 
@@ -136,14 +140,8 @@ def _find_long_ids(call: Call, items: Items) -> Problems:
 
 
 def _find_duplicates(call: Call, items: Items) -> Problems:
-    seen = set[str]()
-    for at, item in items:
-        name = _read_id(item)
-        if name in seen:
-            text = f"Duplicate item found with id {clip(name)}. Remove duplicate items from your input and try again."
-            yield _make_problem(text, at, "send each item once, in full or as a reference")
-        if name:
-            seen.add(name)
+    for index, found in find_duplicates([item for _, item in items]):
+        yield _place_problem(found, items[index][0], "send each item once, in full or as a reference")
 
 
 def _find_unkept_items(call: Call, items: Items) -> Problems:
@@ -153,7 +151,7 @@ def _find_unkept_items(call: Call, items: Items) -> Problems:
         bare = find_item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
         if bare and known is not None and not known.stored:
             text = (
-                f"Item with id '{_read_id(item)}' not found. Items are not persisted when `store` is set to false. "
+                f"Item with id '{read_id(item)}' not found. Items are not persisted when `store` is set to false. "
                 "Try again with `store` set to true, or remove this item from your input."
             )
             keep = 'with `store: false`, include "reasoning.encrypted_content" and send back whole items'
@@ -168,7 +166,7 @@ def _find_unverified(call: Call, items: Items) -> Problems:
         try:
             ENCRYPTED_CONTENT.open(content)
         except SealError:
-            what = f"for item {clip(_read_id(item))}" if _read_id(item) else clip(f"{content[:4]}...{content[-4:]}")
+            what = f"for item {clip(read_id(item))}" if read_id(item) else clip(f"{content[:4]}...{content[-4:]}")
             text = (
                 f"The encrypted content {what} could not be verified. "
                 "Reason: Encrypted content could not be decrypted or parsed."
@@ -179,24 +177,18 @@ def _find_unverified(call: Call, items: Items) -> Problems:
 
 
 def _find_lonely_reasoning(call: Call, items: Items) -> Problems:
-    """Yield reasoning that no item of the model follows."""
-    for (at, item), (_, after) in zip(items, [*items[1:], (0, _END)], strict=False):
-        if _is_reasoning(item) and _read_id(item) and _is_of_others(after):
-            text = (
-                f"Item '{clip(_read_id(item))}' of type 'reasoning' was provided without its required following item."
-            )
-            yield _make_problem(
-                text, at, "send reasoning together with the call or message that follows it, or neither"
-            )
+    for index, found in find_lonely_reasoning([item for _, item in items]):
+        keep = "send reasoning together with the call or message that follows it, or neither"
+        yield _place_problem(found, items[index][0], keep)
 
 
 def _find_calls_without_reasoning(call: Call, items: Items) -> Problems:
-    names = {None, *(_read_id(item) for _, item in items)}
+    names = {None, *(read_id(item) for _, item in items)}
     for at, item in items:
         known = _read_own_id(item) if find_item_type(item) in _CALLS else None
         if known is not None and known.stored and known.reasoning_id not in names:
             text = (
-                f"Item '{_read_id(item)}' of type '{find_item_type(item)}' was provided without its required "
+                f"Item '{read_id(item)}' of type '{find_item_type(item)}' was provided without its required "
                 f"'reasoning' item: '{known.reasoning_id}'."
             )
             yield _make_problem(text, at, "send a call together with the reasoning item before it, or without its id")
@@ -207,7 +199,7 @@ def _find_unpaired(call: Call, items: Items) -> Problems:
         at, item = items[index]
         if find_item_type(item).removesuffix("_output") in _CALLS:
             keep = "send each call together with its output, which has the same `call_id`"
-            yield HistoryProblem(refuse(found), f"input[{at}]", keep)
+            yield _place_problem(found, at, keep)
 
 
 def skip_if_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
@@ -235,22 +227,16 @@ def _is_item(value: Json) -> bool:
     return isinstance(value, dict) and isinstance(value.get("type", ""), str | None)
 
 
-def _read_id(item: Body) -> str:
-    name = item.get("id")
-    return name if isinstance(name, str) else ""
-
-
 def _read_own_id(item: Body) -> OutputItemId | None:
-    return read_item_id(_read_id(item))
+    return read_item_id(read_id(item))
 
 
 def _is_reasoning(item: Body) -> bool:
     return find_item_type(item) == "reasoning"
 
 
-def _is_of_others(item: Body) -> bool:
-    kind = find_item_type(item)
-    return item.get("role") != "assistant" if kind == "message" else kind.endswith("_output")
+def _place_problem(found: Complaint, at: int, keep: str) -> HistoryProblem:
+    return HistoryProblem(refuse(found), f"input[{at}]", keep)
 
 
 def _make_problem(text: str, at: int, keep: str, status: int | None = None) -> HistoryProblem:
@@ -258,7 +244,6 @@ def _make_problem(text: str, at: int, keep: str, status: int | None = None) -> H
     return HistoryProblem(failure, f"input[{at}]", keep)
 
 
-_END: Body = {"type": "message"}
 _CALLS = ("function_call", "custom_tool_call")
 # Other kinds of items have prefixes, too, but nobody has seen OpenAI insist on them.
 _PREFIXES = {kind: INPUT_PREFIXES[kind] for kind in ("message", "reasoning", *_CALLS)}
@@ -271,10 +256,10 @@ RESPONSES_HISTORY = make_history_check(
     ReplayRule(_find_made_up_ids, modes=IF_PUBLISHED),
     ReplayRule(_find_input_texts, modes=IF_PUBLISHED),
     ReplayRule(_find_long_ids, modes=IF_PUBLISHED),
-    ReplayRule(_find_duplicates),
+    ReplayRule(_find_duplicates, modes=UNLESS_LIVE),
     ReplayRule(_find_unkept_items),
     ReplayRule(_find_unverified),
     ReplayRule(skip_if_continued(_find_unpaired), modes=UNLESS_LIVE),
-    ReplayRule(skip_if_continued(_find_lonely_reasoning)),
+    ReplayRule(skip_if_continued(_find_lonely_reasoning), modes=UNLESS_LIVE),
     ReplayRule(skip_if_continued(_find_calls_without_reasoning), models=_REASONS),
 )

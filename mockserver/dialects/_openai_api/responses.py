@@ -44,8 +44,10 @@ from mockserver.dialects._openai_api.chat import (
     write_schema,
 )
 from mockserver.dialects._openai_api.input_items import (
+    find_duplicates,
     find_incomplete_items,
     find_item_type,
+    find_lonely_reasoning,
     find_misshapen_parts,
     find_unpaired_calls,
     write_text,
@@ -478,6 +480,7 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
     """Yield what OpenAI's live API refuses although its published schema allows it."""
     from mockserver.dialects._openai_api.responses_bodies import LIVE_RESPONSE
 
+    yield from _find_moved_fields(body)
     yield from find_unknown_fields(body, known)
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
@@ -489,15 +492,33 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
         for index, item in enumerate(body["input"]):
             yield from find_misshapen_parts(index, item)
         yield from find_incomplete_items(body["input"])
+        yield from (complaint for _, complaint in find_duplicates(body["input"]))
         if not body.get("previous_response_id") and not body.get("conversation"):
             yield from (complaint for _, complaint in find_unpaired_calls(body["input"]))
+            yield from (complaint for _, complaint in find_lonely_reasoning(body["input"]))
     yield from _find_refused_tools(body)
+    yield from _find_tools_of_deeper_reasoning(body)
     form = (body.get("text") or {}).get("format") or {}
     yield from find_refused_format(form, "text", "format", "schema")
     if form.get("type") == "json_object" and not mentions_json(body.get("input")):  # instructions do not count
         yield complain(_WITHOUT_JSON, "input")
     if "include_usage" in (body.get("stream_options") or {}):
         yield Complaint("unknown", ("stream_options", "include_usage"))
+
+
+def _find_moved_fields(body: Body) -> Iterator[Complaint]:
+    """Yield fields of chats that Responses have elsewhere."""
+    for key, place in _MOVED_FIELDS.items():
+        if key in body:
+            yield Complaint("moved", (key,), message=_MOVED.format(key, place))
+
+
+def _find_tools_of_deeper_reasoning(body: Body) -> Iterator[Complaint]:
+    kinds = [str(tool.get("type")) for tool in body.get("tools") or ()]
+    refused = dict.fromkeys(kind for kind in kinds if kind.startswith(_NEEDING_MORE_THAN_MINIMAL))
+    if refused and (body.get("reasoning") or {}).get("effort") == "minimal":
+        names = ", ".join(sorted(refused))
+        yield complain(f"The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools")
 
 
 def _find_refused_tools(body: Body) -> Iterator[Complaint]:
@@ -626,6 +647,20 @@ _SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
 _WITHOUT_JSON = (
     "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
 )
+_MOVED_FIELDS: Mapping[str, str] = {
+    "messages": "input",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "response_format": "text.format",
+    "reasoning_effort": "reasoning.effort",
+    "verbosity": "text.verbosity",
+}
+_MOVED = (
+    "Unsupported parameter: '{}'. In the Responses API, this parameter has moved to '{}'. Try again with the new "
+    "parameter. See the API documentation for more information: "
+    "https://platform.openai.com/docs/api-reference/responses/create."
+)
+_NEEDING_MORE_THAN_MINIMAL = ("image_generation", "web_search")
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
 _REASONING_KEYS = ("effort", "summary", "generate_summary", "context", "mode")
 _FORMAT_KEYS: Mapping[str, Collection[str]] = {

@@ -33,6 +33,8 @@ def _find_faults(schema: Json, *, is_strict: bool, is_function: bool = False) ->
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if kind != "object":
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{clip(str(kind))}\"'."
+    elif is_function and not _COMBINING.isdisjoint(schema):
+        yield _COMBINED
     elif is_function and "properties" not in schema:
         yield "In context=(), object schema missing properties."
     for place, part in _list_parts(schema):
@@ -80,6 +82,8 @@ def _list_parts(schema: Json, place: Place = ()) -> Iterator[tuple[Place, Mappin
 
 
 _TYPING = frozenset({"type", "$ref", "anyOf", "enum", "const"})
+_COMBINING = frozenset({"oneOf", "anyOf", "allOf", "enum", "not"})
+_COMBINED = "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
 _NOT_PERMITTED = frozenset(
     {
         "allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas",

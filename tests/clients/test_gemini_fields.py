@@ -89,7 +89,9 @@ REFUSED: Mapping[str, str] = {
     r"\.tools": "required one_of 'tool_type' must have one initialized field",
     r"(\.\w+)*\.parameters\.type=.*": "schema should be of type OBJECT.",
     r"\.cached_content": "CachedContent not found",
+    r"(\.\w+)*\.type=ARRAY": "items: missing field.",
     r"(\.\w+)*\.enum": "only allowed for STRING type",
+    r"(\.\w+)*\.(properties|required)": "only allowed for OBJECT type",
 }
 
 

@@ -45,7 +45,7 @@ PARAMS = {
     "tools": ("tools", "unsupported_parameter"),
     "vision": ("messages.[0].content.[1].type", None),
     "json_schema": ("response_format", None),
-    "reasoning": ("reasoning_effort", "unsupported_parameter"),
+    "reasoning": (None, None),  # "Unrecognized request argument supplied: reasoning_effort"
 }
 
 

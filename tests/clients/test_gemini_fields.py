@@ -191,7 +191,18 @@ def upload(client: genai.Client, config: Any) -> None:
 
 
 Ask = Callable[[genai.Client, Any], object]
+
+
 # The types of all requests, and what sends a value of each.
+def make_calls(content: types.Content) -> list[types.Content]:
+    """The turns before this one: with the call of each result in it."""
+    results = [part.function_response for part in content.parts or () if part.function_response]
+    calls = [types.Part(function_call=types.FunctionCall(name=result.name, id=result.id)) for result in results]
+    if not calls:
+        return []
+    return [types.Content(role="user", parts=[types.Part(text="Hi")]), types.Content(role="model", parts=calls)]
+
+
 REQUESTS: Mapping[str, tuple[type[BaseModel], Ask]] = {
     "generate": (
         types.GenerateContentConfig,
@@ -199,7 +210,7 @@ REQUESTS: Mapping[str, tuple[type[BaseModel], Ask]] = {
     ),
     "converse": (
         types.Content,
-        lambda client, content: client.models.generate_content(model=FLASH, contents=[content]),
+        lambda client, content: client.models.generate_content(model=FLASH, contents=[*make_calls(content), content]),
     ),
     "count": (
         types.CountTokensConfig,

@@ -70,8 +70,9 @@ def refused(answer: RawResponse, dialect: str) -> Json:
         return answer.body.decode()
     assert media.removesuffix("; charset=utf-8") == JSON, answer.headers
     said = strict(answer.body)
-    if dialect == "gemini" and isinstance(said, list):  # where the answer would have been an array
-        (said,) = said
+    if dialect in ("gemini", "openai") and isinstance(said, list):  # where the answer would have been an array, or
+        (said,) = said  # Google answers clients of OpenAI
+        dialect = "gemini"
     has_shape(said, _find_author(said, dialect), "error")
     return said
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects import discover
+from mockserver.dialects import discover_all
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.routes import find_routes
 from tests.determinism.requests import GOLDEN, told
@@ -123,16 +123,17 @@ def test_only_whole_names_of_headers_frame_a_body(word: bytes, entrances: Entran
 def of_tables() -> Iterator[tuple[str, Request]]:
     """Every row of the tables of what is refused and accepted, with how it is validated."""
     for group in (*table("refused").values(), *table("accepted").values()):
-        dialect = discover()[group["dialect"]]
-        operation = next(
-            each for each in dialect.operations if each.name == group["operation"] and each.method == "POST"
-        )
-        query = "?api-version=2024-05-01-preview" if dialect.name == "azure" else ""
-        for row in group["rows"]:
-            added = row if isinstance(row, dict) else row[0]
-            body = json.dumps(body_of(group, added)).encode()
+        for name in group["dialect"].split():
+            dialect = discover_all()[name]
+            operation = next(
+                each for each in dialect.operations if each.name == group["operation"] and each.method == "POST"
+            )
+            query = "?api-version=2024-05-01-preview" if name == "azure" else ""
             path = f"{dialect.mounts[0]}{operation.path}{query}"
-            yield group.get("validation", "published"), Request(path, body, {**JSON, **group.get("headers", {})})
+            for row in group["rows"]:
+                added = row if isinstance(row, dict) else row[0]
+                body = json.dumps(body_of(group, added)).encode()
+                yield group.get("validation", "published"), Request(path, body, {**JSON, **group.get("headers", {})})
 
 
 def test_every_row_of_the_tables_of_bodies(entrances: Entrances) -> None:

@@ -154,7 +154,9 @@ _FORMAT_REQUEST = compile_lazily(  # You must format the previous response as st
 )
 _LONGEST_NUDGE = 200  # characters
 _LAST_LABEL = compile_lazily(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
-_CASE = compile_lazily(r"\n(?:[ \t]*\n|[#=*~-]{3,}[^\n]*\n)+(?=[A-Za-z][\w ]{0,30}:\s?\S)")  # a label, and what it is
+_CASE = compile_lazily(  # a label, and what it is, behind a line that separates
+    r"\n(?:[ \t]*+|[#=*~-]{3}[^\n]*+)\n(?=[A-Za-z][\w ]{0,30}:\s?\S)"
+)
 _MISSES_CALL = compile_lazily(  # You did not use a tool in your previous response!
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
     r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"

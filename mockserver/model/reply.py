@@ -204,7 +204,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     prompt = f"{cut_excerpt(call.system)}\n{said}"
     said = remove_shown_answers(cut_examples(cut_excerpt(said)))
     if quoted := next(filter(None, (pattern.search(said) for pattern in _MATERIALS)), None):
-        said = quoted["said"]
+        said = quoted["said"].rstrip()
     said = _AROUND.sub(" ", said)
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
     properties = list_properties(Tool("", parameters=schema))
@@ -253,10 +253,10 @@ _AROUND = compile_lazily(  # what a prompt quotes or asks
 )
 _SOURCE = r"(?i:input|source|text|document|passage|article|transcript|content|email|review|current_message)"
 _MATERIALS = (  # to be read for values, by how it is set apart: in tags, at the end behind its name, in quotes
-    compile_lazily(rf"(?s)<(?P<tag>(?:{_SOURCE}[_ ]?){{1,2}})>\s*(?P<said>\S.{{0,8000}}?)\s*</(?P=tag)>"),
-    compile_lazily(rf"(?s)(?:\A|\n)(?:{_SOURCE} ?){{1,2}}:\s*\n\s*(?P<said>[^\s\"'`].{{0,8000}})\Z"),
-    compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)"),
-    compile_lazily(r"(?:[:\n]|[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"),
+    compile_lazily(rf"(?s)<(?P<tag>(?:{_SOURCE}[_ ]?){{1,2}})>\s*+(?P<said>\S.{{0,8000}}?)</(?P=tag)>"),
+    compile_lazily(rf"(?s)(?:\A|\n)(?:{_SOURCE} ?){{1,2}}:[ \t]*+\n\s*+(?P<said>[^\s\"'`].{{0,8000}})\Z"),
+    compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*+(?P<said>\S.{0,8000}?)(?P=quotes)"),
+    compile_lazily(r"(?:[:\n]|[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]++\s++){3,400}+[^\"“”`\s]++)[\"”`]"),
 )
 _DONE = compile_lazily(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"

@@ -461,7 +461,7 @@ def _find_overload(body: Body) -> Messages:
     optional = unions = 0
     for properties, required in objects:
         if isinstance(properties, dict):
-            needed = required if isinstance(required, list) else ()
+            needed = {each for each in required if isinstance(each, str)} if isinstance(required, list) else ()
             optional += sum(name not in needed for name in properties)
             unions += sum(_is_union(each) for each in properties.values())
     if optional > _MAX_OPTIONAL:

@@ -111,13 +111,22 @@ def read_steps(
             pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
-            seen = _TAGGED.sub(r"\g<said>", message.text)
+            seen = _remove_tag(message.text)
             steps += [replace(step, seen=seen) for step in pending]
         else:
             request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
             steps = []
         pending = []
     return request, steps
+
+
+def _remove_tag(text: str) -> str:
+    """Return what stands in the tag that is around all of a text; without one, the text."""
+    inner = text.strip()
+    opening = _OPENING_TAG.match(inner)
+    if opening is None or not inner.endswith(closing := f"</{opening[1]}>"):
+        return text
+    return inner[opening.end() : -len(closing)].strip()
 
 
 def make_agent_call(call: Call, request: str, tools: Sequence[Tool], steps: Iterable[AgentStep]) -> Call:
@@ -214,7 +223,7 @@ def _read_type(said: Json) -> Json:
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
-_TAGGED = compile_lazily(r"(?s)\A\s*<(?P<tag>\w{1,40})>\s*(?P<said>.*?)\s*</(?P=tag)>\s*\Z")  # what was seen
+_OPENING_TAG = compile_lazily(r"<(\w{1,40})>")
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
 _DESCRIBED = compile_lazily(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")

@@ -60,7 +60,7 @@ class MockServer(Assertions):
         def __setattr__(self, name: str, value: Any) -> None:
             if name in ServerOptions.__annotations__:
                 raise AttributeError(
-                    f'"{name}" is an option, which cannot be set on a server that is made: write'
+                    f'"{name}" is an option, and cannot be changed once the server is created: use'
                     f" @pytest.mark.mockserver({name}=...) or MockServer({name}=...)"
                 )
             super().__setattr__(name, value)

@@ -1,7 +1,7 @@
 """What hosts refuse in chats besides mistakes of types, each in its own words.
 
-Documentation excludes the first of each function; the rest is reported of the service alone, and refused with
-`validation: live`. What depends on earlier turns is in `replay.py`.
+Each function yields first what the host's documentation excludes, then, with `validation: live`, what users have
+reported of the service. What depends on earlier turns is in `replay.py`.
 """
 
 import re
@@ -26,11 +26,15 @@ Check = Callable[[Chat], Iterator[Complaint]]
 
 
 def check_nothing(chat: Chat) -> Iterator[Complaint]:
+    """Yield nothing, for a host that refuses mistakes of types only."""
     return iter(())
 
 
 def check_deepseek(chat: Chat) -> Iterator[Complaint]:
-    """https://api-docs.deepseek.com/api/create-chat-completion and https://api-docs.deepseek.com/guides/thinking_mode"""
+    """Yield what DeepSeek refuses.
+
+    https://api-docs.deepseek.com/api/create-chat-completion, https://api-docs.deepseek.com/guides/thinking_mode
+    """
     body = chat.body
     for at, message in enumerate(body["messages"]):
         if message["role"] == "assistant" and message.get("content") is None and not message.get("tool_calls"):
@@ -56,7 +60,10 @@ _WITHOUT_JSON = "must contain the word 'json' in some form{} to use 'response_fo
 
 
 def check_groq(chat: Chat) -> Iterator[Complaint]:
-    """https://console.groq.com/docs/api-reference#chat-create and https://console.groq.com/docs/structured-outputs"""
+    """Yield what Groq refuses.
+
+    https://console.groq.com/docs/api-reference#chat-create, https://console.groq.com/docs/structured-outputs
+    """
     if not chat.is_live:
         return
     body = chat.body
@@ -105,7 +112,7 @@ _LLAMA = re.compile("llama-?3")  # which neither thinks nor follows schemas
 
 
 def check_xai(chat: Chat) -> Iterator[Complaint]:
-    """https://docs.x.ai/docs/guides/reasoning; the service names fields in camelCase."""
+    """Yield what xAI refuses, whose messages name fields in camelCase (https://docs.x.ai/docs/guides/reasoning)."""
     body = chat.body
     if not chat.is_live:
         return
@@ -133,7 +140,7 @@ _XAI_LACKS = {
 
 
 def check_cerebras(chat: Chat) -> Iterator[Complaint]:
-    """https://inference-docs.cerebras.ai/capabilities/structured-outputs"""
+    """Yield what Cerebras refuses (https://inference-docs.cerebras.ai/capabilities/structured-outputs)."""
     form = (chat.body.get("response_format") or {}).get("json_schema") or {}
     if chat.is_live and form.get("strict") is True and _is_open(form.get("schema")):
         message = "'additionalProperties' is required to be supplied and set to false."

@@ -34,7 +34,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "bad_json" and call is None:
         failure = failure.replace(message=_word_bad_json(http, failure))
     if "feature" in failure.details and failure.message is None and call is not None:
-        failure = failure.replace(message=_word_unsupported(failure.details["feature"], call))
+        failure = failure.replace(message=_word_unsupported(failure, call))
     if failure.reason == "unknown_model" and call is not None and call.operation == "pull_model":
         failure = failure.replace(message="pull model manifest: file does not exist")
         if call.stream:  # the search for it is under way
@@ -68,13 +68,15 @@ def name_in_full(model: str) -> str:
     return name if name.count("/") > 1 else f"registry.ollama.ai/{'' if '/' in name else 'library/'}{name}"
 
 
-def _word_unsupported(feature: Json, call: Call) -> str:
+def _word_unsupported(failure: Failure, call: Call) -> str:
+    feature = str(failure.details["feature"])
     if feature == "reasoning":
         return f'"{clip(call.model)}" does not support thinking'
-    return f"{clip(name_in_full(call.model))} does not support {_FEATURES.get(str(feature), feature)}"
+    named = failure.details.get("param") or _FEATURES.get(feature, feature.replace("_", " "))
+    return f"{clip(name_in_full(call.model))} does not support {named}"
 
 
-_FEATURES = {"json_schema": "structured outputs"}
+_FEATURES = {"json_schema": "structured outputs", "efforts": "this effort"}
 
 
 LEVELS = '"high", "medium", "low", "max", true, or false'  # of `think`

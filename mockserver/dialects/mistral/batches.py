@@ -113,7 +113,7 @@ class MistralBatches(MistralResource, Batches):
             rows += await objects.on_thread(read_rows, file.data, MAX_LINES)
         named = {key: fields[key] for key in ("model", "agent_id") if fields.get(key)}
         is_of_agent = "agent_id" in named and fields["endpoint"] == CHAT
-        url = "/v1/agents/completions" if is_of_agent else fields["endpoint"]
+        url = "/v1/agents/completions" if is_of_agent else fields.get("endpoint", CHAT)
 
         def complete(sent: Json) -> Body:
             request: Body = sent if isinstance(sent, dict) else {}

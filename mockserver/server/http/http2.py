@@ -56,6 +56,7 @@ MAX_CYCLES = 4 * MAX_STREAMS  # of a connection, with those whose client no long
 MAX_FRAME = 16_384  # bytes of an answer in one frame, also if the client would take more
 MAX_PARTIAL = 1 << 18  # bytes without a whole head or other frame; h2 would take a frame of 16 MB before it looks
 MAX_CONTROL = 1 << 20  # bytes that wait in a connection before its client is cut: answers wait long before
+MAX_TABLE = 4096  # bytes of headers that are kept to be referred to, also if the client would keep more
 _OF_CONNECTIONS = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 
 log = logging.getLogger("mockserver")
@@ -103,7 +104,9 @@ class Http2Protocol(asyncio.Protocol):
         self._connections: set[Any] = server_state.connections
         self._cycles = dict[int, Http2Cycle]()  # that run, by stream
         self._partial = 0  # bytes that have come of a frame, or of frames that are one head
-        self._is_last = False  # the client has said goodbye: it begins no more requests
+        self._is_leaving = False  # the client has said goodbye
+        self._idle_by = inf  # when the client must have begun a request
+        self._whole_by = inf  # when the head or other frame that is being read must be whole
         self._reads_no_more = False
         self._turn = asyncio.Lock()  # of the answer that writes the next frame
 
@@ -111,7 +114,7 @@ class Http2Protocol(asyncio.Protocol):
         """Serve the connection, of which this has come."""
         self._connections.add(self)
         self.watch.enter(self)
-        self.due = self.watch.idle_until
+        self._expect_request()
         self.h2.initiate_connection()
         # Clients are told to have 100 streams. h2 would cut one that has begun more before it was told.
         self.h2.local_settings.max_concurrent_streams = MAX_CYCLES
@@ -138,8 +141,14 @@ class Http2Protocol(asyncio.Protocol):
         self._partial = 0 if self.h2.come > come else self._partial + len(data)
         if self._partial > MAX_PARTIAL:
             self._end(ErrorCodes.FRAME_SIZE_ERROR)
-        else:
-            self.flush()
+            return
+        if not self._partial:
+            self._whole_by = inf
+        elif self._whole_by == inf:
+            self._whole_by = self.watch.time + self.watch.deadlines.head
+        if not self._cycles:
+            self.due = min(self._idle_by, self._whole_by)
+        self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
@@ -199,12 +208,15 @@ class Http2Protocol(asyncio.Protocol):
                 self._cycles[stream].complete()
             case StreamReset(stream_id=stream) if stream in self._cycles:
                 self._cycles[stream].leave()
-            case WindowUpdated() | RemoteSettingsChanged():
+            case WindowUpdated():
                 self.room.set()
-            case ConnectionTerminated():
-                self._is_last = True
-                if not self._cycles:
-                    self._end()
+            case RemoteSettingsChanged():
+                encoder = self.h2.encoder
+                encoder.header_table_size = min(encoder.header_table_size, MAX_TABLE)
+                self.room.set()
+            case ConnectionTerminated():  # after which Node still sends requests that it was asked for before
+                self._is_leaving = True
+                self._expect_request()
 
     def _start(self, stream: int, fields: list[Field]) -> None:
         """Answer a request whose head has come. A client that leaves requests faster than they end is cut."""
@@ -212,7 +224,7 @@ class Http2Protocol(asyncio.Protocol):
             self._end(ErrorCodes.ENHANCE_YOUR_CALM)
             return
         is_full = sum(cycle.is_open for cycle in self._cycles.values()) >= MAX_STREAMS
-        if is_full or self.stopping or self._is_last:
+        if is_full or self.stopping:
             self.end_stream(stream, ErrorCodes.REFUSED_STREAM)
             return
         app = self.app
@@ -232,9 +244,16 @@ class Http2Protocol(asyncio.Protocol):
         """Take note that a request was answered, or will not be."""
         del self._cycles[stream]
         if not self._cycles:
-            self.due = self.watch.idle_until
-            if self.stopping or self._is_last:
+            self._expect_request()
+            if self.stopping:
                 self._end()
+
+    def _expect_request(self) -> None:
+        """Give the client time to begin a request, or to close: little if it has said goodbye."""
+        watch = self.watch
+        self._idle_by = watch.time + watch.deadlines.farewell if self._is_leaving else watch.idle_until
+        if not self._cycles:
+            self.due = min(self._idle_by, self._whole_by)
 
     # Answers
 
@@ -503,6 +522,8 @@ def read_head(fields: list[Field]) -> RequestHead:
     check_size(target, headers, measure_head(target, headers))
     check_framing("1.1", [field for field in headers if field[0] in FRAMING])
     check_target(method, target)
+    if target[:1] not in (b"/", b"*"):
+        raise make_bad_request("The :path of the request is not a path.")
     if not target.isascii():
         raise make_bad_request("The target of the request is not ASCII.")
     expects = any(name == b"expect" for name, _ in headers)

@@ -20,6 +20,7 @@ from h2.events import (
     DataReceived,
     Event,
     InformationalResponseReceived,
+    PingAckReceived,
     ResponseReceived,
     StreamEnded,
     StreamReset,
@@ -307,7 +308,9 @@ def test_what_takes_too_long_ends(live: Live) -> None:
 def test_a_head_that_trickles_ends_the_connection() -> None:
     deadlines = Deadlines(head=0.3, look=0.02)
     with serve(local(RULES).live, deadlines=deadlines) as port, open_line(port) as line:
-        line.receive(line.begin("GET", "/v1/models", end=True))
+        line.h2.ping(bytes(8))
+        line.flush()
+        assert any(isinstance(event, PingAckReceived) for event in line.events())  # all frames before were read
         line.socket.sendall(b"\0\0\x09\1\4")
         assert any(isinstance(event, ConnectionTerminated) for event in line.events())
 

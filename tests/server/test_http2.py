@@ -134,6 +134,12 @@ class Line:
                     return headers, body
         raise AssertionError("the connection was closed")
 
+    def settle(self) -> None:
+        """Return when both ends have read what the other has sent."""
+        self.h2.ping(bytes(8))
+        self.flush()
+        assert any(isinstance(event, PingAckReceived) for event in self.events())
+
     def receive_reset(self) -> tuple[int, ErrorCodes | int | None]:
         """Return the next stream that the server ends early, and why."""
         end = next(event for event in self.events() if isinstance(event, StreamReset))
@@ -291,9 +297,10 @@ def test_requests_that_are_left_at_once_do_not_heap_up() -> None:
         await asyncio.sleep(PATIENCE)
 
     with serve_app(never) as port, open_line(port) as line:
-        for _ in range(MAX_CYCLES + 1):
-            line.h2.reset_stream(line.begin(), ErrorCodes.CANCEL)
-        line.flush()
+        line.settle()
+        for _ in range(MAX_CYCLES):
+            line.h2.reset_stream(line.begin(flush=False), ErrorCodes.CANCEL)
+        line.begin()
         (end,) = [event for event in line.events() if isinstance(event, ConnectionTerminated)]
         assert end.error_code is ErrorCodes.ENHANCE_YOUR_CALM
 
@@ -308,9 +315,7 @@ def test_what_takes_too_long_ends(live: Live) -> None:
 def test_a_head_that_trickles_ends_the_connection() -> None:
     deadlines = Deadlines(head=0.3, look=0.02)
     with serve(local(RULES).live, deadlines=deadlines) as port, open_line(port) as line:
-        line.h2.ping(bytes(8))
-        line.flush()
-        assert any(isinstance(event, PingAckReceived) for event in line.events())  # all frames before were read
+        line.settle()
         line.socket.sendall(b"\0\0\x09\1\4")
         assert any(isinstance(event, ConnectionTerminated) for event in line.events())
 

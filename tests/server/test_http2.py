@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -19,14 +20,17 @@ from h2.events import (
     DataReceived,
     Event,
     InformationalResponseReceived,
+    PingAckReceived,
     ResponseReceived,
     StreamEnded,
     StreamReset,
 )
+from h2.settings import SettingCodes
 
+from mockserver.delivery.connection import WIRE
 from mockserver.server.app import Site
 from mockserver.server.http.deadlines import Deadlines
-from mockserver.server.http.http2 import MAX_STREAMS
+from mockserver.server.http.http2 import MAX_CYCLES, MAX_FRAME, MAX_STREAMS
 from mockserver.server.live import Live
 from mockserver.testing import MockServer
 from tests.kit.app_server import serve_app
@@ -43,8 +47,10 @@ rules:
 """
 PATH = "/v1/chat/completions"
 START = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+GOODBYE = b"\0\0\x08\7\0\0\0\0\0" + bytes(8)
 PATIENCE = 60  # seconds for what takes far less than one on an idle machine
 SHORT = Deadlines(first=1.5, head=0.6, body=0.6, idle=1.2, farewell=0.4, linger=0.4, look=0.02)
+SHORT_FAREWELL = Deadlines(farewell=0.2, look=0.02)
 
 
 def ask(text: str, **more: Any) -> dict[str, Any]:
@@ -81,13 +87,20 @@ class Line:
         self.socket.sendall(self.h2.data_to_send())
 
     def begin(
-        self, method: str = "POST", path: str = PATH, *, end: bool = False, headers: Mapping[str, str] = {}
+        self,
+        method: str = "POST",
+        path: str = PATH,
+        *,
+        end: bool = False,
+        headers: Mapping[str, str] = {},
+        flush: bool = True,
     ) -> int:
         """Send the head of a request, and return its stream."""
         stream = self.h2.get_next_available_stream_id()
         head = {":method": method, ":path": path, ":scheme": "http", ":authority": "x"}
         self.h2.send_headers(stream, [*head.items(), *headers.items()], end_stream=end)
-        self.flush()
+        if flush:
+            self.flush()
         return stream
 
     def send(self, stream: int, data: bytes) -> None:
@@ -121,12 +134,28 @@ class Line:
                     return headers, body
         raise AssertionError("the connection was closed")
 
+    def settle(self) -> None:
+        """Return when both ends have read what the other has sent."""
+        self.h2.ping(bytes(8))
+        self.flush()
+        assert any(isinstance(event, PingAckReceived) for event in self.events())
+
+    def receive_reset(self) -> tuple[int, ErrorCodes | int | None]:
+        """Return the next stream that the server ends early, and why."""
+        end = next(event for event in self.events() if isinstance(event, StreamReset))
+        return end.stream_id, end.error_code
+
 
 @contextmanager
 def open_line(port: int) -> Iterator[Line]:
     line = Line(port)
     with line.socket:
         yield line
+
+
+async def answer(send: Any, body: bytes) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
 
 
 def test_requests_are_answered_side_by_side(live: Live, port: int) -> None:
@@ -159,6 +188,7 @@ def test_large_bodies_pass_the_windows_of_both_ends(port: int) -> None:
         ("GET", "/v1/nothing", 404, "Invalid URL (GET /v1/nothing)"),
         ("PUT", "/v1/models", 405, "Not allowed to PUT"),
         ("GET", "/v1/models#part", 400, "contains a #"),
+        ("GET", "http://x/v1/models", 400, "is not a path"),
         ("GET", f"/v1/{'x' * 40_000}", 414, "longer than"),
         ("GET", "/v1/%6dodels", 200, "gpt-4o"),
     ],
@@ -171,10 +201,12 @@ def test_heads_are_judged_as_in_http_1(method: str, path: str, status: int, said
         assert line.receive(line.begin("GET", "/v1/models", end=True))[0][":status"] == "200"  # the connection stays
 
 
-def test_an_answer_to_head_has_no_body(port: int) -> None:
+def test_an_answer_to_head_has_no_body(port: int, caplog: pytest.LogCaptureFixture) -> None:
     with open_line(port) as line:
         headers, body = line.receive(line.begin("HEAD", "/v1/models", end=True))
         assert (headers[":status"], body) == ("200", b"")
+        assert line.receive(line.begin("GET", "/v1/models", end=True))[0][":status"] == "200"
+    assert not caplog.records  # the body that the application has sent is no error
 
 
 def test_who_waits_is_told_to_send_the_body(port: int) -> None:
@@ -190,8 +222,7 @@ def test_an_upload_that_is_too_large_is_refused_before_it_has_come() -> None:
         stream = line.begin(headers={"content-length": "5000"})
         headers, body = line.receive(stream)
         assert (headers[":status"], b"max_body" in body) == ("413", True)
-        end = next(event for event in line.events() if isinstance(event, StreamReset))
-        assert (end.stream_id, end.error_code) == (stream, ErrorCodes.NO_ERROR)
+        assert line.receive_reset() == (stream, ErrorCodes.NO_ERROR)
 
 
 @pytest.mark.parametrize("streams", [False, True])
@@ -230,14 +261,46 @@ def test_what_is_not_http_2_ends_the_connection(sent: bytes, port: int) -> None:
                 pass
 
 
+def test_a_request_beyond_the_limit_is_refused_alone() -> None:
+    may_answer = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while not may_answer.is_set():
+            await asyncio.sleep(0.01)
+        await answer(send, b"done")
+
+    with serve_app(app) as port, open_line(port) as line:
+        line.h2.remote_settings.max_concurrent_streams = 2 * MAX_STREAMS  # it has not heard of the limit yet
+        line.h2.remote_settings.acknowledge()
+        streams = [line.begin(end=True) for _ in range(MAX_STREAMS + 1)]
+        assert line.receive_reset() == (streams[-1], ErrorCodes.REFUSED_STREAM)
+        may_answer.set()
+        assert line.receive(streams[0])[1] == b"done"
+
+
+def test_a_new_request_may_follow_an_answer_whose_task_goes_on() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/wait":
+            await asyncio.sleep(PATIENCE)
+        await answer(send, b"done")
+        await asyncio.sleep(0.2)
+
+    with serve_app(app) as port, open_line(port) as line:
+        for _ in range(MAX_STREAMS - 1):
+            line.begin("GET", "/wait", end=True)
+        for _ in range(3):
+            assert line.receive(line.begin("GET", "/", end=True))[1] == b"done"
+
+
 def test_requests_that_are_left_at_once_do_not_heap_up() -> None:
     async def never(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(PATIENCE)
 
     with serve_app(never) as port, open_line(port) as line:
-        for _ in range(MAX_STREAMS + 1):
-            line.h2.reset_stream(line.begin(), ErrorCodes.CANCEL)
-        line.flush()
+        line.settle()
+        for _ in range(MAX_CYCLES):
+            line.h2.reset_stream(line.begin(flush=False), ErrorCodes.CANCEL)
+        line.begin()
         (end,) = [event for event in line.events() if isinstance(event, ConnectionTerminated)]
         assert end.error_code is ErrorCodes.ENHANCE_YOUR_CALM
 
@@ -249,14 +312,28 @@ def test_what_takes_too_long_ends(live: Live) -> None:
         assert any(isinstance(event, ConnectionTerminated) for event in line.events())  # nobody uses it
 
 
+def test_a_head_that_trickles_ends_the_connection() -> None:
+    deadlines = Deadlines(head=0.3, look=0.02)
+    with serve(local(RULES).live, deadlines=deadlines) as port, open_line(port) as line:
+        line.settle()
+        line.socket.sendall(b"\0\0\x09\1\4")
+        assert any(isinstance(event, ConnectionTerminated) for event in line.events())
+
+
+def test_few_headers_are_kept_to_be_referred_to(port: int) -> None:
+    with open_line(port) as line:
+        line.h2.update_settings({SettingCodes.HEADER_TABLE_SIZE: 1 << 20})
+        line.receive(line.begin("GET", "/v1/models", end=True))
+        assert line.h2.decoder.header_table_size == 4096
+
+
 def test_a_server_that_stops_answers_what_has_begun() -> None:
     begun = threading.Event()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         begun.set()
         await asyncio.sleep(0.2)
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"done"})
+        await answer(send, b"done")
 
     with ExitStack() as stack:
         with serve_app(app) as port:
@@ -265,6 +342,87 @@ def test_a_server_that_stops_answers_what_has_begun() -> None:
             assert begun.wait(PATIENCE)
         assert line.receive(stream)[1] == b"done"
         assert any(isinstance(event, ConnectionTerminated) for event in line.events())
+
+
+def test_a_request_that_comes_and_goes_does_not_disturb_a_server_that_stops() -> None:
+    begun = threading.Event()
+    stopping = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
+        while not scope["extensions"][WIRE].stopping:
+            await asyncio.sleep(0.01)
+        stopping.set()
+        while (await receive())["more_body"]:
+            pass
+        await answer(send, b"done")
+
+    received = list[bytes]()
+
+    def talk() -> None:
+        assert stopping.wait(PATIENCE)
+        left = line.begin("GET", "/", flush=False)
+        line.h2.reset_stream(left, ErrorCodes.CANCEL)
+        line.flush()
+        time.sleep(0.1)  # or all comes at once
+        line.send(stream, b"body")
+        received.append(line.receive(stream)[1])
+
+    talking = threading.Thread(target=talk)
+    with ExitStack() as stack:
+        with serve_app(app) as port:
+            line = stack.enter_context(open_line(port))
+            stream = line.begin()
+            assert begun.wait(PATIENCE)
+            talking.start()
+        talking.join()
+    assert received == [b"done"]
+
+
+def test_a_client_that_says_goodbye_gets_its_answers() -> None:
+    begun = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
+        while (await receive())["more_body"]:
+            pass
+        await answer(send, b"x" * 100_000)
+
+    with serve_app(app, deadlines=SHORT_FAREWELL) as port:
+        with open_line(port) as line:
+            stream = line.begin()
+            assert begun.wait(PATIENCE)
+            line.socket.sendall(GOODBYE)
+            late = line.begin(flush=False)
+            line.h2.send_data(late, b"body", end_stream=True)
+            line.flush()
+            assert line.receive(late)[1] == b"x" * 100_000  # Node sends what it was asked for before
+            line.send(stream, b"body")
+            assert line.receive(stream)[1] == b"x" * 100_000
+            assert any(isinstance(event, ConnectionTerminated) for event in line.events())
+        with open_line(port) as line:  # that waits for nothing
+            line.socket.sendall(GOODBYE)
+            assert any(isinstance(event, ConnectionTerminated) for event in line.events())
+
+
+def test_large_answers_wait_for_a_client_that_pauses() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, bytes(300_000))
+
+    with serve_app(app) as port, open_line(port) as line:
+        line.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1 << 30, SettingCodes.MAX_FRAME_SIZE: 1 << 20})
+        line.h2.increment_flow_control_window(1 << 30)
+        waiting = {line.begin("GET", "/", end=True) for _ in range(MAX_STREAMS)}
+        time.sleep(0.5)
+        sizes = list[int]()
+        for event in line.events():
+            if isinstance(event, DataReceived):
+                sizes.append(len(event.data))
+            elif isinstance(event, StreamEnded):
+                waiting.remove(event.stream_id)
+                if not waiting:
+                    break
+        assert (sum(sizes), max(sizes)) == (MAX_STREAMS * 300_000, MAX_FRAME)
 
 
 def test_the_server_of_a_test_speaks_it_too() -> None:

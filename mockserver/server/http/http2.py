@@ -5,6 +5,7 @@ Each request is answered by the application in a task, beside the others of its 
 
 import asyncio
 import logging
+from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -21,7 +22,8 @@ from h2.events import (
     StreamReset,
     WindowUpdated,
 )
-from h2.exceptions import ProtocolError
+from h2.exceptions import ProtocolError, StreamClosedError
+from hyperframe.frame import Frame, GoAwayFrame
 from starlette.types import ASGIApp, Message
 from uvicorn.server import ServerState
 
@@ -49,12 +51,30 @@ from mockserver.server.http.request_cycle import NOTICE_TIME
 from mockserver.server.http.tcp import count_unsent, reset
 from mockserver.server.visit import CRASHED, STOPPING
 
-MAX_STREAMS = 100  # requests of a connection that are answered at a time, also if their client no longer waits
+MAX_STREAMS = 100  # requests of a connection that are answered at a time
+MAX_CYCLES = 4 * MAX_STREAMS  # of a connection, with those whose client no longer waits, before it is cut
+MAX_FRAME = 16_384  # bytes of an answer in one frame, also if the client would take more
 MAX_PARTIAL = 1 << 18  # bytes without a whole head or other frame; h2 would take a frame of 16 MB before it looks
-MAX_CONTROL = 1 << 20  # bytes that wait in a connection before its client, who takes none, is cut
+MAX_CONTROL = 1 << 20  # bytes that wait in a connection before its client is cut: answers wait long before
+MAX_TABLE = 4096  # bytes of headers that are kept to be referred to, also if the client would keep more
 _OF_CONNECTIONS = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 
 log = logging.getLogger("mockserver")
+
+
+class ServerFrames(H2Connection):
+    """The frames of a connection, as a server has them.
+
+    It goes on when its client says goodbye, which ends a connection for h2: open requests are answered (RFC 9113, 6.8).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(H2Configuration(client_side=False, header_encoding=None))
+        self.come = 0  # whole frames; those of a head are one
+
+    def _receive_frame(self, frame: Frame) -> list[Event]:
+        self.come += 1
+        return [ConnectionTerminated()] if isinstance(frame, GoAwayFrame) else super()._receive_frame(frame)
 
 
 class Http2Protocol(asyncio.Protocol):
@@ -77,28 +97,36 @@ class Http2Protocol(asyncio.Protocol):
         self.server_state = server_state
         self.watch = watch
         self.app = app
-        self.h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
+        self.h2 = ServerFrames()
         self.stopping = False
         self.due = inf
         self.room = asyncio.Event()  # set when a client takes more of an answer than before
         self._connections: set[Any] = server_state.connections
         self._cycles = dict[int, Http2Cycle]()  # that run, by stream
         self._partial = 0  # bytes that have come of a frame, or of frames that are one head
-        self._is_over = False  # no more requests are read
+        self._is_leaving = False  # the client has said goodbye
+        self._idle_by = inf  # when the client must have begun a request
+        self._whole_by = inf  # when the head or other frame that is being read must be whole
+        self._reads_no_more = False
+        self._turn = asyncio.Lock()  # of the answer that writes the next frame
 
     def begin(self, data: bytes) -> None:
         """Serve the connection, of which this has come."""
         self._connections.add(self)
         self.watch.enter(self)
-        self.due = self.watch.idle_until
+        self._expect_request()
         self.h2.initiate_connection()
+        # Clients are told to have 100 streams. h2 would cut one that has begun more before it was told.
+        self.h2.local_settings.max_concurrent_streams = MAX_CYCLES
+        self.h2.local_settings.acknowledge()
         self.data_received(data)
 
     # What the transport calls
 
     def data_received(self, data: bytes) -> None:
-        if self._is_over:
+        if self._reads_no_more:
             return
+        come = self.h2.come
         try:
             events = self.h2.receive_data(data)
         except ProtocolError:  # of which h2 tells the client
@@ -108,11 +136,19 @@ class Http2Protocol(asyncio.Protocol):
             return
         for event in events:
             self._take(event)
-        self._partial = 0 if events else self._partial + len(data)
+            if self._reads_no_more:
+                return
+        self._partial = 0 if self.h2.come > come else self._partial + len(data)
         if self._partial > MAX_PARTIAL:
             self._end(ErrorCodes.FRAME_SIZE_ERROR)
-        if not self._is_over:
-            self.flush()
+            return
+        if not self._partial:
+            self._whole_by = inf
+        elif self._whole_by == inf:
+            self._whole_by = self.watch.time + self.watch.deadlines.head
+        if not self._cycles:
+            self.due = min(self._idle_by, self._whole_by)
+        self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
@@ -145,7 +181,7 @@ class Http2Protocol(asyncio.Protocol):
 
     def handle_deadline(self, now: float) -> None:
         """Refuse requests whose body takes too long, and end a connection that nobody uses."""
-        if self._is_over:
+        if self._reads_no_more:
             self.transport.abort()
             return
         for cycle in self._cycles.values():
@@ -172,18 +208,24 @@ class Http2Protocol(asyncio.Protocol):
                 self._cycles[stream].complete()
             case StreamReset(stream_id=stream) if stream in self._cycles:
                 self._cycles[stream].leave()
-            case WindowUpdated() | RemoteSettingsChanged():
+            case WindowUpdated():
                 self.room.set()
-            case ConnectionTerminated():
-                self._end()
+            case RemoteSettingsChanged():
+                encoder = self.h2.encoder
+                encoder.header_table_size = min(encoder.header_table_size, MAX_TABLE)
+                self.room.set()
+            case ConnectionTerminated():  # after which Node still sends requests that it was asked for before
+                self._is_leaving = True
+                self._expect_request()
 
     def _start(self, stream: int, fields: list[Field]) -> None:
         """Answer a request whose head has come. A client that leaves requests faster than they end is cut."""
-        if len(self._cycles) >= MAX_STREAMS:
+        if len(self._cycles) >= MAX_CYCLES:
             self._end(ErrorCodes.ENHANCE_YOUR_CALM)
             return
-        if self.stopping:
-            self.h2.reset_stream(stream, ErrorCodes.REFUSED_STREAM)
+        is_full = sum(cycle.is_open for cycle in self._cycles.values()) >= MAX_STREAMS
+        if is_full or self.stopping:
+            self.end_stream(stream, ErrorCodes.REFUSED_STREAM)
             return
         app = self.app
         try:
@@ -202,9 +244,32 @@ class Http2Protocol(asyncio.Protocol):
         """Take note that a request was answered, or will not be."""
         del self._cycles[stream]
         if not self._cycles:
-            self.due = self.watch.idle_until
+            self._expect_request()
             if self.stopping:
                 self._end()
+
+    def _expect_request(self) -> None:
+        """Give the client time to begin a request, or to close: little if it has said goodbye."""
+        watch = self.watch
+        self._idle_by = watch.time + watch.deadlines.farewell if self._is_leaving else watch.idle_until
+        if not self._cycles:
+            self.due = min(self._idle_by, self._whole_by)
+
+    # Answers
+
+    async def wait_for_turn(self) -> None:
+        """Return when a frame can be written, or the client has left. Answers take turns, so that none waits for ever.
+
+        The frame has to be written before the next `await`, for another answer that waits would write one as well.
+        """
+        async with self._turn:
+            while self.flow.write_paused:
+                await self.flow.drain()
+
+    def end_stream(self, stream: int, why: ErrorCodes) -> None:
+        """End a stream early, unless its client already has."""
+        with suppress(StreamClosedError):
+            self.h2.reset_stream(stream, why)
 
     # The end
 
@@ -219,7 +284,7 @@ class Http2Protocol(asyncio.Protocol):
 
     def _end(self, why: ErrorCodes = ErrorCodes.NO_ERROR) -> None:
         """Say goodbye, and close: whoever still waits for an answer gets none."""
-        if not self._is_over:
+        if not self._reads_no_more:
             self.h2.close_connection(why)
             self.flush()
             self._leave()
@@ -228,7 +293,7 @@ class Http2Protocol(asyncio.Protocol):
 
     def _leave(self) -> None:
         """Take note that nothing more is read or sent."""
-        self._is_over = True
+        self._reads_no_more = True
         for cycle in self._cycles.values():
             cycle.leave()
 
@@ -256,12 +321,18 @@ class Http2Cycle:
 
         # The answer
         self._has_head = False
-        self._is_over = False  # all of it was sent
+        self._has_body = False  # what the application sends as its body is part of it
+        self._is_sent = False  # all of it
         self._task = asyncio.get_running_loop().create_task(self._run())
         connection.tasks.add(self._task)
         self._task.add_done_callback(self._finish)
 
     # What the connection calls
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client waits for the answer, or for the rest of it."""
+        return not (self.gone or self._is_sent)
 
     def take(self, data: bytes, length: int) -> None:
         """Keep what has come of the body; of the window, it takes this length."""
@@ -290,7 +361,7 @@ class Http2Cycle:
         self.gone = True
         self._news.set()
         self._connection.room.set()
-        if not self._is_over:
+        if not self._is_sent:
             asyncio.get_running_loop().call_later(NOTICE_TIME, self._task.cancel)
 
     # The application
@@ -308,7 +379,7 @@ class Http2Cycle:
         except Exception:
             log.exception("internal error of mockserver on %s %s", head.method, ascii(head.path))
             failure = CRASHED
-        if self._is_over or self.gone:
+        if not self.is_open:
             return
         if self._has_head:
             self.close()
@@ -323,7 +394,7 @@ class Http2Cycle:
         connection = self._connection
         connection.tasks.discard(task)
         if not self._is_whole and not self.gone:  # the client may stop sending
-            connection.h2.reset_stream(self._stream, ErrorCodes.NO_ERROR)
+            connection.end_stream(self._stream, ErrorCodes.NO_ERROR)
         if self._owed:
             connection.h2.acknowledge_received_data(self._owed, self._stream)
         connection.flush()
@@ -336,10 +407,10 @@ class Http2Cycle:
             connection.h2.send_headers(self._stream, [(b":status", b"100")])
             connection.flush()
         self._expects = False
-        if not (self.gone or self._is_over):
+        if self.is_open:
             await self._news.wait()
             self._news.clear()
-        if self.gone or self._is_over:
+        if not self.is_open:
             return {"type": "http.disconnect"}
         if self._failure is not None:
             failure = self._failure
@@ -355,54 +426,56 @@ class Http2Cycle:
 
     async def send(self, message: Message) -> None:
         """Send the head of the answer, or a piece of its body; wait while the client takes nothing."""
-        flow = self._connection.flow
-        if flow.write_paused and not self.gone:
-            await flow.drain()
+        if not self.gone:
+            await self._connection.wait_for_turn()
         if self.gone:
             return
         expected = "http.response.body" if self._has_head else "http.response.start"
-        if self._is_over or message["type"] != expected:
+        if self._is_sent or message["type"] != expected:
             raise RuntimeError(f"{message['type']} was sent where {expected} was due, or after the end of the answer")
         if self._has_head:
-            await self._send_body(message.get("body", b""), is_last=not message.get("more_body"))
+            data = message.get("body", b"") if self._has_body else b""
+            await self._send_body(data, is_last=not message.get("more_body"))
         else:
             self._send_head(message["status"], message.get("headers", ()))
 
     def _send_head(self, status: int, headers: list[Field]) -> None:
         self._has_head = True
+        self._has_body = self._head.method != "HEAD" and status not in WITHOUT_BODY
         fields = [field for field in check_fields(headers) if field[0] not in _OF_CONNECTIONS]
         start = [(b":status", b"%d" % status), *self._connection.server_state.default_headers]
         self._connection.h2.send_headers(self._stream, start + fields)
-        if self._head.method == "HEAD" or status in WITHOUT_BODY:
-            self._send_piece(b"", is_last=True)
         self._connection.flush()
 
     async def _send_body(self, data: bytes, *, is_last: bool) -> None:
         """Send a piece of the body, in frames for which the client has room."""
-        h2 = self._connection.h2
+        connection = self._connection
         rest = memoryview(data)
         while rest or is_last:
-            room = max(0, h2.local_flow_control_window(self._stream))  # less than 0 if the client has taken room back
-            size = min(room, h2.max_outbound_frame_size, len(rest))
-            if rest and not size:
-                self._connection.room.clear()
-                await self._connection.room.wait()
-            else:
-                is_end = is_last and size == len(rest)
-                self._send_piece(bytes(rest[:size]), is_last=is_end)
-                rest = rest[size:]
-                if is_end:
-                    return
-            if self._connection.flow.write_paused and not self.gone:
-                await self._connection.flow.drain()
+            await connection.wait_for_turn()
             if self.gone:
                 return
+            size = min(self._measure_room(), len(rest))
+            if rest and not size:
+                connection.room.clear()
+                await connection.room.wait()
+                continue
+            is_end = is_last and size == len(rest)
+            self._send_piece(bytes(rest[:size]), is_last=is_end)
+            rest = rest[size:]
+            if is_end:
+                return
+
+    def _measure_room(self) -> int:
+        """Return how many bytes may be sent in one frame."""
+        window = self._connection.h2.local_flow_control_window(self._stream)
+        return max(0, min(window, MAX_FRAME))  # the window is less than 0 if the client has taken room back
 
     def _send_piece(self, data: bytes, *, is_last: bool) -> None:
         self._connection.h2.send_data(self._stream, data, end_stream=is_last)
         self._connection.flush()
         if is_last:
-            self._is_over = True
+            self._is_sent = True
             self._news.set()
 
     # The wire
@@ -417,16 +490,14 @@ class Http2Cycle:
 
     def write(self, data: bytes) -> None:
         """Send bytes beyond the stated length, if the client has room for them."""
-        if not (self.gone or self._is_over) and (
-            0 < len(data) <= self._connection.h2.local_flow_control_window(self._stream)
-        ):
+        if self.is_open and self._has_body and 0 < len(data) <= self._measure_room():
             self._send_piece(data, is_last=False)
 
     def close(self, code: int = NO_CLOSE_FRAME) -> None:
         """Break off the answer: the other requests of the connection go on."""
-        if not (self.gone or self._is_over):
+        if self.is_open:
             self.gone = True
-            self._connection.h2.reset_stream(self._stream, ErrorCodes.INTERNAL_ERROR)
+            self._connection.end_stream(self._stream, ErrorCodes.INTERNAL_ERROR)
             self._connection.flush()
 
     def reset(self) -> None:
@@ -451,6 +522,8 @@ def read_head(fields: list[Field]) -> RequestHead:
     check_size(target, headers, measure_head(target, headers))
     check_framing("1.1", [field for field in headers if field[0] in FRAMING])
     check_target(method, target)
+    if target[:1] not in (b"/", b"*"):
+        raise make_bad_request("The :path of the request is not a path.")
     if not target.isascii():
         raise make_bad_request("The target of the request is not ASCII.")
     expects = any(name == b"expect" for name, _ in headers)

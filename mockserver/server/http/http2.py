@@ -23,7 +23,6 @@ from h2.events import (
     WindowUpdated,
 )
 from h2.exceptions import ProtocolError, StreamClosedError
-from hyperframe.frame import Frame, GoAwayFrame
 from starlette.types import ASGIApp, Message
 from uvicorn.server import ServerState
 
@@ -72,9 +71,12 @@ class ServerFrames(H2Connection):
         super().__init__(H2Configuration(client_side=False, header_encoding=None))
         self.come = 0  # whole frames; those of a head are one
 
-    def _receive_frame(self, frame: Frame) -> list[Event]:
+    def _receive_frame(self, frame: Any) -> list[Event]:
         self.come += 1
-        return [ConnectionTerminated()] if isinstance(frame, GoAwayFrame) else super()._receive_frame(frame)
+        return super()._receive_frame(frame)
+
+    def _receive_goaway_frame(self, frame: Any) -> tuple[list[Any], list[Event]]:
+        return [], [ConnectionTerminated()]
 
 
 class Http2Protocol(asyncio.Protocol):

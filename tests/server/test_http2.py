@@ -222,7 +222,9 @@ def test_an_upload_that_is_too_large_is_refused_before_it_has_come() -> None:
         stream = line.begin(headers={"content-length": "5000"})
         headers, body = line.receive(stream)
         assert (headers[":status"], b"max_body" in body) == ("413", True)
-        assert line.receive_reset() == (stream, ErrorCodes.NO_ERROR)
+        line.send(stream, b"x" * 5000)  # no reset has overtaken the answer
+        headers, _ = line.receive(line.begin("GET", "/v1/models", end=True))
+        assert headers[":status"] == "200"
 
 
 @pytest.mark.parametrize("streams", [False, True])

@@ -47,7 +47,7 @@ from mockserver.server.http.parser import (
 )
 from mockserver.server.http.pipeline import Connection
 from mockserver.server.http.request_cycle import NOTICE_TIME
-from mockserver.server.http.tcp import count_unsent, reset
+from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, reset
 from mockserver.server.visit import CRASHED, STOPPING
 
 MAX_STREAMS = 100  # requests of a connection that are answered at a time
@@ -104,6 +104,7 @@ class Http2Protocol(asyncio.Protocol):
         self.due = inf
         self.room = asyncio.Event()  # set when a client takes more of an answer than before
         self._connections: set[Any] = server_state.connections
+        self._dropped = 0  # bytes of requests that were answered before they were whole
         self._cycles = dict[int, Http2Cycle]()  # that run, by stream
         self._partial = 0  # bytes that have come of a frame, or of frames that are one head
         self._is_leaving = False  # the client has said goodbye
@@ -203,7 +204,7 @@ class Http2Protocol(asyncio.Protocol):
             case DataReceived(stream_id=stream, data=data, flow_controlled_length=length):
                 cycle = self._cycles.get(stream)
                 if cycle is None:
-                    self.h2.acknowledge_received_data(length, stream)
+                    self._drop(stream, length)
                 else:
                     cycle.take(data, length)
             case StreamEnded(stream_id=stream) if stream in self._cycles:
@@ -219,6 +220,14 @@ class Http2Protocol(asyncio.Protocol):
             case ConnectionTerminated():  # after which Node still sends requests that it was asked for before
                 self._is_leaving = True
                 self._expect_request()
+
+    def _drop(self, stream: int, length: int) -> None:
+        """Let the rest of a request pass that was answered before it came: a reset would overtake the answer."""
+        self._dropped += length
+        if self._dropped > MAX_DRAINED:
+            self.end_stream(stream, ErrorCodes.NO_ERROR)
+        else:
+            self.h2.acknowledge_received_data(length, stream)
 
     def _start(self, stream: int, fields: list[Field]) -> None:
         """Answer a request whose head has come. A client that leaves requests faster than they end is cut."""
@@ -395,8 +404,6 @@ class Http2Cycle:
     def _finish(self, task: asyncio.Task[None]) -> None:
         connection = self._connection
         connection.tasks.discard(task)
-        if not self._is_whole and not self.gone:  # the client may stop sending
-            connection.end_stream(self._stream, ErrorCodes.NO_ERROR)
         if self._owed:
             connection.h2.acknowledge_received_data(self._owed, self._stream)
         connection.flush()

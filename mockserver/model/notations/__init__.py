@@ -121,7 +121,7 @@ def read_steps(
 
 
 def _remove_tag(text: str) -> str:
-    """Return what stands in the tag that is around all of a text; without one, the text."""
+    """Return a text without the tag that encloses all of it, if there is one."""
     inner = text.strip()
     opening = _OPENING_TAG.match(inner)
     if opening is None or not inner.endswith(closing := f"</{opening[1]}>"):

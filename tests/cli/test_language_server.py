@@ -103,9 +103,14 @@ class LanguageServer:
         """Open a file. Returns the diagnostics of the server."""
         document = {"uri": file.as_uri(), "languageId": "yaml", "version": 1, "text": file.read_text()}
         self.send(method="textDocument/didOpen", params={"textDocument": document})
-        found = self.wait(lambda each: each.get("params", {}).keys() >= {"uri", "diagnostics"})["params"]
-        assert found["uri"] == file.as_uri()
+        found = self.wait(lambda each: self.tells_of(each, file))["params"]
         return list(found["diagnostics"])
+
+    @staticmethod
+    def tells_of(message: Json, file: Path) -> bool:
+        """Return whether a message has the diagnostics of a file: it sends those of other open files again, too."""
+        params = message.get("params", {})
+        return "diagnostics" in params and params["uri"] == file.as_uri()
 
     def at(self, method: str, file: Path, text: str) -> Json:
         """Ask about the place where a text first ends in a file."""

@@ -277,14 +277,22 @@ OPENAI_MESSAGES: Messages = {
 INPUT_TOO_LONG: Messages = {
     "input_too_long": "Your input exceeds the context window of this model. Please adjust your input and try again."
 }
-# For providers whose own messages are not known.
-PLAIN_PERMISSION_MESSAGES: Messages = {
+# For providers whose own messages are not known: those that speak of OpenAI alone are worded without it.
+PLAIN_MESSAGES: Messages = {
+    **OPENAI_MESSAGES,
     "key_not_allowed": "This API key is not allowed to do this.",
     "model_not_allowed": "This API key is not allowed to use the model `{model}`.",
+    "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}.",
 }
-PLAIN_LIMIT_MESSAGES: Messages = {
-    "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}."
-}
+
+
+def fill_messages(own: Messages, others: Messages) -> Messages:
+    """Return a provider's messages: its own, which also hold for what it does not tell apart, and the `others`."""
+    implied = {reason: own[like] for reason, like in _TOLD_ALIKE.items() if like in own}
+    return {**others, **implied, **own}
+
+
+_TOLD_ALIKE = {"unknown_model": "model_not_found", "missing_key": "invalid_key"}
 
 INVALID_REQUEST = "invalid_request_error"
 # What gateways in front of OpenAI have in common.
@@ -620,10 +628,10 @@ def make_plain_errors(
     read_credential: ReadCredential,
     unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES,
 ) -> ErrorTable:
-    """Return the errors of a provider of which only these messages are known; the others are OpenAI's."""
+    """Return the errors of a provider of which only these messages are known."""
     return ErrorTable(
         rows=rows,
-        messages={**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages},
+        messages=fill_messages(messages, PLAIN_MESSAGES),
         read_credential=read_credential,
         unsupported=unsupported,
     )

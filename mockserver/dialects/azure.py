@@ -13,7 +13,6 @@ from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._errors import (
-    PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ProviderError,
@@ -357,12 +356,9 @@ ROWS = make_error_rows(
     unsupported=_NOT_SUPPORTED,
 )
 MESSAGES: Mapping[str, str] = {
-    **PLAIN_LIMIT_MESSAGES,
     "content_filter": "The response was filtered",
     "invalid_key": "Access token is missing or invalid.",
-    "missing_key": "Access token is missing or invalid.",
     "model_not_found": "The model `{model}` does not exist or is not served by this endpoint.",
-    "unknown_model": "The model `{model}` does not exist or is not served by this endpoint.",
     "route_not_found": "The route is not valid for the deployed model: {method} {path}.",
     "unprocessable": "One of the parameters has an unsupported value",
     "rate_limit": "You have hit your assigned rate limit and your request need to be paced.",

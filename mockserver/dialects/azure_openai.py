@@ -19,6 +19,7 @@ from mockserver.dialects._errors import (
     ErrorRow,
     ErrorTable,
     ProviderError,
+    fill_messages,
     make_error_rows,
     write_retry_lines,
 )
@@ -166,13 +167,8 @@ ROWS = make_error_rows(
     overloaded=ErrorRow(status=503, kind=None, code="ServiceUnavailable"),
     gateway_timeout=ErrorRow(status=504, kind=None, code="Timeout"),
 )
-_NO_DEPLOYMENT = (
-    "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
-    "please wait a moment and try again."
-)
 _NOT_ALLOWED = "Principal does not have access to API/Operation."
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
     **INPUT_TOO_LONG,
     "content_filter": (
         "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please "
@@ -190,8 +186,10 @@ MESSAGES: Mapping[str, str] = {
     "forbidden": "Access denied due to Virtual Network/Firewall rules.",
     "key_not_allowed": _NOT_ALLOWED,
     "model_not_allowed": _NOT_ALLOWED,
-    "model_not_found": _NO_DEPLOYMENT,
-    "unknown_model": _NO_DEPLOYMENT,
+    "model_not_found": (
+        "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
+        "please wait a moment and try again."
+    ),
     "route_not_found": "Resource not found",
     "timeout": "The operation was timeout.",
     "rate_limit": (
@@ -206,7 +204,7 @@ MESSAGES: Mapping[str, str] = {
     ),
     "gateway_timeout": "The operation was timeout.",
 }
-ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential)
+ERRORS = ErrorTable(rows=ROWS, messages=fill_messages(MESSAGES, OPENAI_MESSAGES), read_credential=read_credential)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(

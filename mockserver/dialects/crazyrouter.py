@@ -8,6 +8,7 @@ from mockserver.core.plan import Failure
 from mockserver.dialects import Dialect
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
+    PLAIN_MESSAGES,
     ErrorRow,
     make_gateway_rows,
     make_plain_errors,
@@ -57,6 +58,7 @@ ROWS = make_gateway_rows(
 )
 MESSAGES: Mapping[str, str] = {
     "model_not_found": "The model `{model}` does not exist or you do not have access to it: no channel serves it now.",
+    "unknown_model": PLAIN_MESSAGES["unknown_model"],
 }
 ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)
 

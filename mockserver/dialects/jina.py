@@ -126,7 +126,6 @@ MESSAGES: Mapping[str, str] = {
     "invalid_key": "Invalid API key",
     "missing_key": "No API key provided",
     "model_not_found": "Model {model} not found",
-    "unknown_model": "Model {model} not found",
     "route_not_found": "Not Found",
     "rate_limit": "Rate limit exceeded: {most} {rate}. Please try again in {wait}.",
     "quota": "Insufficient balance, please recharge your API key.",

@@ -11,7 +11,6 @@ from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects import Dialect
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
-    PLAIN_LIMIT_MESSAGES,
     ErrorRow,
     find_reason_phrase,
     make_gateway_rows,
@@ -101,7 +100,6 @@ _ERROR_IDS: Mapping[str, str] = {
 }
 _CATEGORIES: Mapping[int, str] = {401: "authentication", 403: "permission", 429: "rate_limit"}
 MESSAGES: Mapping[str, str] = {
-    **PLAIN_LIMIT_MESSAGES,
     "invalid_key": "Incorrect API key provided: {key}.",
     "missing_key": "You didn't provide an API key. Send it in an x-api-key header.",
     "content_filter": "The prompt was filtered: it triggered the content policy.",

@@ -447,7 +447,6 @@ ROWS = make_error_rows(
 )
 MESSAGES: Mapping[str, str] = {
     "model_not_found": "The model `{model}` does not exist.",
-    "unknown_model": "The model `{model}` does not exist.",
     "not_found": "Response with id '{id}' not found.",
     "previous_not_found": "Response with id '{id}' not found.",
     "not_cancellable": "Cannot cancel a synchronous response.",

@@ -14,12 +14,11 @@ from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
-    PLAIN_PERMISSION_MESSAGES,
     ErrorBody,
     ErrorRow,
-    ErrorTable,
     make_bare_row,
     make_error_rows,
+    make_plain_errors,
 )
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import make_request_hex
@@ -139,10 +138,8 @@ _RATE = (
     "current usage. Please reduce the prompt length or the maximum tokens requested, or try again later. You may also "
     "contact sales at https://www.anthropic.com/contact-sales to discuss your options for a rate limit increase."
 )
-_NO_MODEL = "model: {model}"
 _TIMEOUT = "The request timed out."
 MESSAGES: Mapping[str, str] = {
-    **PLAIN_PERMISSION_MESSAGES,
     "bad_json": "The request body is not valid JSON.",
     "bad_parameter": "Invalid request.",
     "content_filter": _BLOCKED,
@@ -156,8 +153,7 @@ MESSAGES: Mapping[str, str] = {
     "missing_key": "x-api-key header is required",
     "billing": "There is an issue with your organization's billing.",
     "forbidden": "Your API key does not have permission to use the specified resource.",
-    "model_not_found": _NO_MODEL,
-    "unknown_model": _NO_MODEL,
+    "model_not_found": "model: {model}",
     "not_found": "Not found",
     "previous_not_found": "Thread not found.",
     "not_cancellable": "The batch has ended.",
@@ -190,4 +186,4 @@ UNSUPPORTED: Mapping[str, str] = {
         "max_tokens: {asked} > {limit}, which is the maximum allowed number of output tokens for {model}"
     ),
 }
-ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)

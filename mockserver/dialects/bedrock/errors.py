@@ -12,12 +12,10 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import (
-    OPENAI_MESSAGES,
-    PLAIN_PERMISSION_MESSAGES,
     UNSUPPORTED_MESSAGES,
     ErrorRow,
-    ErrorTable,
     make_error_rows,
+    make_plain_errors,
     write_retry_lines,
 )
 from mockserver.dialects._parse import Complaint, clip, name_json_type, read_bearer, reword_unreadable
@@ -200,11 +198,8 @@ ROWS = make_error_rows(
     gateway_timeout=ErrorRow(status=504),
 )
 _RATE = "Too many {kind}, please wait before trying again."
-_UNKNOWN = "The provided model identifier is invalid."
 _NO_ACCESS = "You don't have access to the model with the specified model ID."
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
-    **PLAIN_PERMISSION_MESSAGES,
     "bad_json": "The request body is not valid JSON.",
     "bad_parameter": "The request is not valid.",
     "content_filter": "The request was blocked by our content filters.",
@@ -219,8 +214,7 @@ MESSAGES: Mapping[str, str] = {
     "forbidden": "User is not authorized to perform: bedrock:InvokeModel with an explicit deny.",
     "key_not_allowed": "The security token included in the request is not allowed to make this call.",
     "model_not_allowed": _NO_ACCESS,
-    "model_not_found": _UNKNOWN,
-    "unknown_model": _UNKNOWN,
+    "model_not_found": "The provided model identifier is invalid.",
     "not_found": "The requested resource could not be found.",
     "previous_not_found": "The requested resource could not be found.",
     "not_cancellable": "The operation is not valid now.",
@@ -248,4 +242,4 @@ UNSUPPORTED: Mapping[str, str] = {
     "json_schema": "This model doesn't support the outputConfig.textFormat field. Remove it and try again.",
     "max_output_tokens": MESSAGES["completion_too_long"],
 }
-ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)

@@ -10,14 +10,11 @@ from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects._errors import (
-    OPENAI_MESSAGES,
-    PLAIN_LIMIT_MESSAGES,
-    PLAIN_PERMISSION_MESSAGES,
     UNSUPPORTED_MESSAGES,
     ErrorRow,
-    ErrorTable,
     make_bare_row,
     make_error_rows,
+    make_plain_errors,
     write_retry_lines,
 )
 from mockserver.dialects._parse import (
@@ -131,15 +128,11 @@ def write_rate_limits(standings: Standings) -> HeaderLines:
 
 
 BLOCKED = 498  # a prompt or an answer that is blocked
-_NO_MODEL = "model '{model}' not found, make sure the correct model ID was used and that you have access to the model."
 _RATE = (
     "You are using a Trial key, which is limited to {most} API calls / {window}. You can continue to use the Trial key "
     "for free or upgrade to a Production key with higher rate limits at 'https://dashboard.cohere.com/api-keys'."
 )
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
-    **PLAIN_PERMISSION_MESSAGES,
-    **PLAIN_LIMIT_MESSAGES,
     "bad_json": "invalid json syntax: the body is not valid JSON.",
     "bad_parameter": "invalid request: a parameter has a value that is not supported.",
     "content_filter": "The request was blocked by our safety system.",
@@ -156,8 +149,9 @@ MESSAGES: Mapping[str, str] = {
     "missing_key": "no api key supplied",
     "billing": "Please add or update your payment method at https://dashboard.cohere.com/billing.",
     "forbidden": "Your API key does not have permission to use this resource.",
-    "model_not_found": _NO_MODEL,
-    "unknown_model": _NO_MODEL,
+    "model_not_found": (
+        "model '{model}' not found, make sure the correct model ID was used and that you have access to the model."
+    ),
     "not_found": "not found",
     "route_not_found": "endpoint {method} {path} not found",
     "rate_limit": _RATE,
@@ -177,9 +171,9 @@ UNSUPPORTED: Mapping[str, str] = {
     "json_schema": "invalid request: response_format is not supported by the provided model.",
     "max_output_tokens": "invalid request: max_tokens must be at most {limit}, not {asked}.",
 }
-ERRORS = ErrorTable(
-    rows=make_error_rows(make_bare_row, content_filter=ErrorRow(status=BLOCKED)),
-    messages=MESSAGES,
+ERRORS = make_plain_errors(
+    make_error_rows(make_bare_row, content_filter=ErrorRow(status=BLOCKED)),
+    MESSAGES,
     read_credential=read_bearer,
     unsupported=UNSUPPORTED,
 )

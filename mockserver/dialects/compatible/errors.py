@@ -157,7 +157,6 @@ def _word_as_deepseek(complaint: Complaint) -> str:
     return _word_as_serde(complaint)
 
 
-_DEEPSEEK_MODELS = "The supported API model names are deepseek-v4-pro or deepseek-v4-flash, but you passed {model}."
 DEEPSEEK = ErrorStyle(
     rows=make_error_rows(
         _make_row_finder(
@@ -175,8 +174,9 @@ DEEPSEEK = ErrorStyle(
         "missing_key": "Authentication Fails (auth header format should be Bearer sk-...)",
         "billing": "Insufficient Balance",
         "quota": "Insufficient Balance",
-        "model_not_found": _DEEPSEEK_MODELS,
-        "unknown_model": _DEEPSEEK_MODELS,
+        "model_not_found": (
+            "The supported API model names are deepseek-v4-pro or deepseek-v4-flash, but you passed {model}."
+        ),
         "rate_limit": "You are sending requests too quickly. Please pace your requests reasonably.",
         "content_filter": "Content Exists Risk",
         "overloaded": "Service is too busy. We advise users to temporarily switch to alternative LLM API providers.",
@@ -251,7 +251,6 @@ OPENROUTER = ErrorStyle(
         "billing": "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
         "quota": "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
         "model_not_found": "{model} is not a valid model ID",
-        "unknown_model": "{model} is not a valid model ID",
         "rate_limit": "Rate limit exceeded: please try again in {wait}.",
         "content_filter": "Your chosen model requires moderation and your input was flagged.",
         "bad_gateway": "Provider returned error",
@@ -290,7 +289,6 @@ XAI = ErrorStyle(
         "invalid_key": ("Incorrect API key provided: {key}. You can obtain an API key from https://console.x.ai."),
         "missing_key": "No API key provided. You can obtain an API key from https://console.x.ai.",
         "model_not_found": "The model {model} does not exist or your team does not have access to it.",
-        "unknown_model": "The model {model} does not exist or your team does not have access to it.",
         "rate_limit": "Too many requests for {model}. Please try again in {wait}.",
         "quota": "Your team has used all available credits. To continue, purchase more credits.",
         "billing": "Your team has used all available credits. To continue, purchase more credits.",
@@ -377,9 +375,7 @@ GROQ = ErrorStyle(
     ),
     messages={
         "invalid_key": "Invalid API Key",
-        "missing_key": "Invalid API Key",
         "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
-        "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
         "context_length": "Please reduce the length of the messages or completion.",
         "rate_limit": (
             "Rate limit reached for model `{model}` in organization `org_mockserver` service tier `on_demand` on "
@@ -425,10 +421,6 @@ TOGETHER = ErrorStyle(
         ),
         "missing_key": "Missing API key. You can find your API key at https://api.together.ai/settings/api-keys.",
         "model_not_found": (
-            "Unable to access model {model}. Please visit https://api.together.ai/models to view the list of "
-            "supported models."
-        ),
-        "unknown_model": (
             "Unable to access model {model}. Please visit https://api.together.ai/models to view the list of "
             "supported models."
         ),
@@ -481,9 +473,7 @@ CEREBRAS = ErrorStyle(
     ),
     messages={
         "invalid_key": "Wrong API Key",
-        "missing_key": "Wrong API Key",
         "model_not_found": "Model {model} does not exist or you do not have access to it.",
-        "unknown_model": "Model {model} does not exist or you do not have access to it.",
         "rate_limit": "Requests per minute limit exceeded - too many requests sent.",
         "over_limit": "Tokens per minute limit exceeded - too many tokens processed.",
         "quota": "Tokens per day limit exceeded - too many tokens processed.",
@@ -520,12 +510,7 @@ PERPLEXITY = ErrorStyle(
     ),
     messages={
         "invalid_key": "Invalid API key provided. You can find your API key at https://www.perplexity.ai/settings/api.",
-        "missing_key": "Invalid API key provided. You can find your API key at https://www.perplexity.ai/settings/api.",
         "model_not_found": (
-            "Invalid model '{model}'. Permitted models can be found in the documentation at "
-            "https://docs.perplexity.ai/getting-started/models."
-        ),
-        "unknown_model": (
             "Invalid model '{model}'. Permitted models can be found in the documentation at "
             "https://docs.perplexity.ai/getting-started/models."
         ),
@@ -563,7 +548,6 @@ VLLM = ErrorStyle(
     ),
     messages={
         "model_not_found": "The model `{model}` does not exist.",
-        "unknown_model": "The model `{model}` does not exist.",
     },
     render=_number_fourth,
     reword=_reword_as_fastapi,
@@ -585,7 +569,6 @@ LMSTUDIO = ErrorStyle(
     ),
     messages={
         "model_not_found": 'Failed to load model "{model}". Error: Model not found.',
-        "unknown_model": 'Failed to load model "{model}". Error: Model not found.',
         "route_not_found": "Unexpected endpoint or method. ({method} {path})",
         "method_not_allowed": "Unexpected endpoint or method. ({method} {path})",
     },

@@ -13,7 +13,6 @@ from mockserver.core.rates import Standings
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._errors import (
-    PLAIN_LIMIT_MESSAGES,
     ErrorRow,
     ProviderError,
     make_error_rows,
@@ -176,7 +175,6 @@ ROWS = make_error_rows(
     model_not_found=ErrorRow(status=404, kind="error", code="NOT_FOUND", param="model"),
 )
 MESSAGES: Mapping[str, str] = {
-    **PLAIN_LIMIT_MESSAGES,
     "billing": "Your account has no credit left. Please add a payment method.",
     "forbidden": "You do not have permission to do this.",
     "rate_limit": "Rate limit exceeded, please try again in {wait}.",
@@ -186,7 +184,6 @@ MESSAGES: Mapping[str, str] = {
     "invalid_key": "The API key you provided is invalid.",
     "missing_key": "You must provide an API key: Authorization: Bearer <API_KEY>.",
     "model_not_found": "Model not found, inaccessible, and/or not deployed: {model}",
-    "unknown_model": "Model not found, inaccessible, and/or not deployed: {model}",
     "route_not_found": "Not Found",
     "method_not_allowed": "Method Not Allowed",
 }

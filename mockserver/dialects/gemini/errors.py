@@ -9,7 +9,14 @@ from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorBody, ErrorRow, ErrorTable, make_error_rows
+from mockserver.dialects._errors import (
+    OPENAI_MESSAGES,
+    ErrorBody,
+    ErrorRow,
+    ErrorTable,
+    fill_messages,
+    make_error_rows,
+)
 from mockserver.dialects._parse import Body, clip, read_bearer
 from mockserver.dialects._reply import make_json_reply, merge_headers
 
@@ -238,7 +245,6 @@ _QUOTA = (
 )
 _NO_CACHE = "CachedContent not found (or permission denied)"
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
     "bad_json": "Invalid JSON payload received. Unexpected end of string. Expected a value.",
     "bad_parameter": "Request contains an invalid argument.",
     "content_filter": "The prompt was blocked.",
@@ -273,7 +279,6 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "The model is overloaded. Please try again later.",
     "gateway_timeout": "Deadline expired before operation could complete.",
 }
-MESSAGES = {**MESSAGES, "unknown_model": MESSAGES["model_not_found"]}
 # Google's words in place of a message above, for a variant of the reason or for a feature that a model lacks.
 VARIANTS: Mapping[str, str] = {
     "bad_token": (
@@ -306,4 +311,4 @@ ROWS = make_error_rows(
     previous_not_found=ErrorRow(status=403),
     unsupported_media_type=ErrorRow(status=400),
 )
-ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential)
+ERRORS = ErrorTable(rows=ROWS, messages=fill_messages(MESSAGES, OPENAI_MESSAGES), read_credential=read_credential)

@@ -10,7 +10,6 @@ from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
-    PLAIN_LIMIT_MESSAGES,
     ErrorRow,
     make_error_rows,
     make_plain_errors,
@@ -150,18 +149,15 @@ ROWS = make_error_rows(
     server_error=ErrorRow(status=500, kind="internal_server_error", code="1000"),
 )
 MESSAGES: Mapping[str, str] = {
-    **PLAIN_LIMIT_MESSAGES,
     "bad_parameter": "Invalid request.",
     "content_filter": "The request was rejected by a guardrail.",
     "context_length": (
         "Prompt contains {tokens} tokens and 0 draft tokens, too large for model with {limit} maximum context length"
     ),
     "invalid_key": "Unauthorized",
-    "missing_key": "Unauthorized",
     "billing": "You have to activate payments on your account to use this service.",
     "forbidden": "Forbidden",
     "model_not_found": "Invalid model: {model}",
-    "unknown_model": "Invalid model: {model}",
     "route_not_found": "no Route matched with those values",
     "method_not_allowed": "Method Not Allowed",
     "rate_limit": "Rate limit exceeded",

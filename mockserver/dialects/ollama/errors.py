@@ -13,7 +13,6 @@ from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
-    PLAIN_LIMIT_MESSAGES,
     ErrorRow,
     make_error_rows,
     make_plain_errors,
@@ -176,18 +175,15 @@ ROWS = make_error_rows(
     timeout=ErrorRow(status=504, kind="api_error"),
 )
 MESSAGES: Mapping[str, str] = {
-    **PLAIN_LIMIT_MESSAGES,
     "bad_json": "missing request body",
     "bad_parameter": "invalid request",
     "content_filter": "the request was rejected",
     "context_length": "the input length exceeds the context length",
     "completion_too_long": "the input length exceeds the context length",
     "invalid_key": "unauthorized",
-    "missing_key": "unauthorized",
     "billing": "this model requires a subscription, upgrade for access: https://ollama.com/upgrade",
     "forbidden": "forbidden",
     "model_not_found": "model '{model}' not found",
-    "unknown_model": "model '{model}' not found",
     "not_found": "not found",
     "previous_not_found": "previous response not found",
     "route_not_found": "404 page not found",

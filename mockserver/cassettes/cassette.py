@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mockserver.config.settings import MatchSettings
 from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.episode import Episode, Recorded
-from mockserver.core.json import Json, write_canonical
+from mockserver.core.json import Json, find_in, write_canonical
 from mockserver.core.text import count_shared_start
 
 SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
@@ -137,10 +137,7 @@ def _find_value(call: Call, name: str) -> Json:
             return call.http.find_header(inner)
         case "query" if inner:
             return call.http.query.get(inner)
-    value: Json = call.body
-    for step in name.split("."):
-        value = value.get(step) if isinstance(value, Mapping) else None
-    return value
+    return find_in(call.body, *name.split("."))
 
 
 _OFFERS = frozenset({"tools", "functions", "functionDeclarations", "toolConfig"})

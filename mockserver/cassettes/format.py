@@ -37,7 +37,7 @@ from mockserver.config.source import did_you_mean, make_place
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
 from mockserver.core.http import HEADER_NAME, Headers
-from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.json import Json, compact, find_in, try_parse
 from mockserver.core.mcp_messages import name_request
 from mockserver.core.text import count_noun
 
@@ -358,16 +358,10 @@ def summarize(episode: Episode) -> str:
     events = "" if reply.frames is None else f", {count_noun(len(reply.frames), 'event')}"
     if episode.dialect == "mcp":
         name = _shorten(name_request(episode))
-        arguments = _find_arguments(body)
+        arguments = find_in(body, "params", "arguments")
         return f"{name}{f' {_shorten(compact(arguments))}' if arguments else ''} -> {reply.status}{events}"
     named = " ".join(_shorten(word) for word in (episode.dialect, episode.operation, episode.model) if word)
     return f"{named}{streamed}{shown} -> {reply.status}{events}"
-
-
-def _find_arguments(body: Json) -> Json:
-    """Return the arguments of a call to an MCP server."""
-    params = body.get("params") if isinstance(body, Mapping) else None
-    return params.get("arguments") if isinstance(params, Mapping) else None
 
 
 def _find_question(body: Mapping[str, Json]) -> str:

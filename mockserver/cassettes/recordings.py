@@ -19,7 +19,7 @@ from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.yaml_reader import KeySpot, Spot, YamlProblem
 from mockserver.config.yaml_reader import parse as parse_yaml
 from mockserver.core.http import HEADER_NAME, Headers
-from mockserver.core.json import Json, compact
+from mockserver.core.json import Json, compact, find_in
 from mockserver.core.text import limit_lines, show_value
 
 MAX_UNPACKED = 200_000_000  # bytes of a file
@@ -246,8 +246,7 @@ def _read_har(entry: Json) -> ForeignExchange:
 def _read_reply_headers(response: Mapping[str, Json]) -> Headers:
     """Return the headers; a log without any still knows the type of the content."""
     headers = _read_headers(response.get("headers"))
-    content = response.get("content")
-    kind = content.get("mimeType") if isinstance(content, Mapping) else None
+    kind = find_in(response, "content", "mimeType")
     if isinstance(kind, str) and kind and all(name != "content-type" for name, _ in headers):
         return (*headers, ("content-type", kind))
     return headers
@@ -322,9 +321,8 @@ KNOWN = f"{', '.join(recorder.name for recorder in RECORDERS[:-1])} and {RECORDE
 
 def _list_rows(root: Json, *path: str) -> list[RecordingRow] | None:
     """Return the rows of the list at a path; None if there is no list."""
-    for key in path:
-        root = root.get(key) if isinstance(root, Mapping) else None
-    return [RecordingRow((*path, at), row) for at, row in enumerate(root)] if isinstance(root, list) else None
+    rows = find_in(root, *path)
+    return [RecordingRow((*path, at), row) for at, row in enumerate(rows)] if isinstance(rows, list) else None
 
 
 def _read_table(row: Json, name: str) -> Mapping[str, Json]:

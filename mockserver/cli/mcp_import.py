@@ -14,7 +14,7 @@ from mockserver.cassettes.to_rules import write_rules_file
 from mockserver.cli.cassette.folder import write_output
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Recorded
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_table
 from mockserver.core.mcp_messages import Message, find_response, is_response, read_message
 from mockserver.core.mcp_server import LEGACY, META, MODERN
 from mockserver.core.server_sent_events import split_events
@@ -188,9 +188,8 @@ class HttpConnection:
 
 def _list_headers(message: Message) -> Mapping[str, str]:
     """Return the headers that repeat what a message says of itself."""
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, Mapping) else None
-    if not isinstance(meta, Mapping):
+    meta = find_table(message, "params", "_meta")
+    if not meta:
         return {}
     return {"mcp-protocol-version": str(meta[f"{META}protocolVersion"]), "mcp-method": str(message["method"])}
 

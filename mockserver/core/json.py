@@ -30,6 +30,24 @@ def try_parse(text: str, otherwise: Json = None) -> Json:
         return otherwise
 
 
+def find_in(value: Json, *path: str | int) -> Json:
+    """Return what keys and indices lead to in a value, step by step; None if there is nothing."""
+    for step in path:
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def find_table(value: Json, *path: str | int) -> Mapping[str, Json]:
+    """Return the object to which keys and indices lead in a value, an empty one if there is none."""
+    found = find_in(value, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
 def drop_empty(table: Mapping[str, Json], optional: Container[str]) -> dict[str, Json]:
     """Return a table without those of the `optional` keys that hold nothing: null, false, no text, no items."""
     return {name: value for name, value in table.items() if value or name not in optional}

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from mockserver.core.call import OTHER, Call
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, compact
+from mockserver.core.json import Json, compact, find_in, find_table
 from mockserver.core.lazy import remember
 from mockserver.core.plan import REASONS, Failure, find_reason
 from mockserver.core.tokens import IMAGES
@@ -78,7 +78,7 @@ class ErrorTable(Struct, frozen=True, kw_only=True):
     def word_unsupported(self, failure: Failure, call: Call) -> Failure:
         """Return the failure with this provider's message for a feature that the model does not support."""
         found = find_unsupported_feature(failure, call)
-        value = find_value_at(call.raw, found.path)
+        value = find_in(call.raw, *found.path)
         supported = join_words([f"'{each}'" for each in failure.details.get("supported", ())], "and")
         facts = {
             "model": call.model,
@@ -450,9 +450,8 @@ class _InvalidSchema(NamedTuple):
 def _find_in_format(call: Call, schema: Json) -> _InvalidSchema | None:
     if call.options.schema is not schema:
         return None
-    chat = _find_table(call.raw, "response_format", "json_schema")
-    responses = _find_table(call.raw, "text", "format")
-    name = clip(str(chat.get("name") or responses.get("name") or ""))
+    responses = find_table(call.raw, "text", "format")
+    name = clip(str(find_in(call.raw, "response_format", "json_schema", "name") or responses.get("name") or ""))
     what = f"response_format '{name}'" if name else "response_format"
     if responses:
         return _InvalidSchema(what, "text.format.schema", "invalid_json_schema")
@@ -467,12 +466,6 @@ def _find_in_tools(call: Call, schema: Json) -> _InvalidSchema | None:
             place = next((place for key, place in _PLACES.items() if key in call.raw), _CHAT)
             return _InvalidSchema(what, place.format(at), "invalid_function_parameters")
     return None
-
-
-def _find_table(found: Json, *keys: str) -> Mapping[str, Json]:
-    for key in keys:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
 
 
 _CHAT = "tools[{}].function.parameters"
@@ -524,18 +517,6 @@ def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature
             name = next((key for key in _LIMITS if call.raw.get(key) is not None), _LIMITS[0])
             return UnsupportedFeature((name,), name, message="max_output_tokens", code="invalid_value")
     return _locate_sampling(failure.details, call)
-
-
-def find_value_at(body: Json, path: Path) -> Json:
-    """Return the value in a body to which keys and indices lead; None if there is none."""
-    for step in path:
-        if isinstance(body, list) and isinstance(step, int) and step < len(body):
-            body = body[step]
-        elif isinstance(body, Mapping) and step in body:
-            body = body[str(step)]
-        else:
-            return None
-    return body
 
 
 def _locate_parameter(name: str) -> UnsupportedFeature:

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.core.call import Call, Message, PlainMessages
 from mockserver.core.http import HttpRequest, read_media_type
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import BodyModel, Reading, TypedModel
@@ -407,7 +407,7 @@ def _find_path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Pat
     readings = list(_list_readings(loc, body))
     missing = int(error["type"] == "missing")  # then the refused value is the object around
     return next(
-        (path for path in readings if _find_value(body, path[: len(path) - missing]) is error["input"]), readings[0]
+        (path for path in readings if find_in(body, *path[: len(path) - missing]) is error["input"]), readings[0]
     )
 
 
@@ -420,17 +420,8 @@ def _list_readings(loc: Sequence[str | int], at: Json) -> Iterator[Path]:
     if is_label(step) or step == "[key]" or (isinstance(at, dict) and step in (at.get("role"), at.get("type"))):
         yield from _list_readings(rest, at)
     if not is_label(step):
-        inner = _find_value(at, (step,))
+        inner = find_in(at, step)
         yield from ((step, *path) for path in _list_readings(rest, inner))
-
-
-def _find_value(value: Json, path: Path) -> Json:
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
 
 
 def _make_complaint(error: ErrorDetails, body: Json) -> Complaint:

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
@@ -17,7 +17,6 @@ from mockserver.dialects._errors import (
     ErrorRow,
     ProviderError,
     find_reason_phrase,
-    find_value_at,
     make_error_rows,
     make_plain_errors,
     refuse,
@@ -320,7 +319,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
         value = show_value(failure.details["value"])
     else:
         steps = split_param(resolved.param)
-        found = find_value_at(call.raw, steps) if call is not None and steps else None
+        found = find_in(call.raw, *steps) if call is not None and steps else None
         loc = ("body", *map(str, steps))
         value = "" if found is None else show_value(found)
     return {"loc": list(loc), "value": value, "input": value}

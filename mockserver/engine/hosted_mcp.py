@@ -14,7 +14,7 @@ from mockserver.core.call import Call, McpConnector, Message, Tool, ToolCall, To
 from mockserver.core.episode import Recorded
 from mockserver.core.hosted_tools import describe_error, make_item
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.json import Json, compact, find_in, try_parse
 from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_messages import find_response
 from mockserver.core.mcp_server import VERSIONS, McpRequest, McpServer, McpTool
@@ -77,8 +77,7 @@ class HostedServer(Struct, frozen=True):
         """Return the tool of a name that models may call, or None."""
         if self.is_defined:
             return self.tools.get(name)
-        allowed = self.connector.allowed
-        is_reading = isinstance(allowed, Mapping) and allowed.get("read_only") is True
+        is_reading = find_in(self.connector.allowed, "read_only") is True
         tool = McpTool(name, annotations={"readOnlyHint": True} if is_reading else None)
         return tool if self.connector.allows(tool) else None
 

@@ -13,7 +13,7 @@ from pydantic_core import ValidationError
 from mockserver.config.source import Document, Path, did_you_mean
 from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
 from mockserver.config.validation_errors import validate_table
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.mcp_server import VERSIONS, McpChange, McpLogin, McpPrompt, McpResource, McpServer, McpTool
 from mockserver.core.text import show_value
 from mockserver.model.validators import compile_validator, make_pointer
@@ -224,9 +224,7 @@ def _list_entries(spec: Json, kind: str) -> Iterator[tuple[Mapping[str, Json], P
     stated = spec if isinstance(spec, Mapping) else {}
     changes = [*enumerate(_make_list(stated.get("changes")))]
     for number, change in sorted(changes, key=_find_after, reverse=True):
-        changed = change.get(kind) if isinstance(change, Mapping) else None
-        added = changed.get("add") if isinstance(changed, Mapping) else None
-        for at, entry in enumerate(_make_list(added)):
+        for at, entry in enumerate(_make_list(find_in(change, kind, "add"))):
             if isinstance(entry, Mapping):
                 yield entry, ("changes", number, kind, "add", at)
     for at, entry in enumerate(_make_list(stated.get(kind))):

@@ -8,7 +8,7 @@ from starlette.types import Message, Send
 
 from mockserver.core.frames import Frame
 from mockserver.core.http import Reply
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, find_in, try_parse
 from mockserver.core.lazy import compile_lazily
 from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.delivery.faults import ONLY_OVER_HTTP
@@ -109,8 +109,7 @@ def make_frame(status: int, headers: dict[str, str], body: bytes) -> bytes:
     """Return the frame for an answer that is not a stream: its body, or an event of type `error`."""
     if status < 400:
         return body
-    stated = try_parse(body.decode("utf-8", "replace"))
-    stated = stated.get("error") if isinstance(stated, dict) else None
+    stated = find_in(try_parse(body.decode("utf-8", "replace")), "error")
     error: dict[str, Json] = {"type": "server_error", "code": None, "message": "", "param": None}
     error |= stated if isinstance(stated, dict) else {"message": body.decode("utf-8", "replace")}
     event: dict[str, Json] = {"type": "error", "status": status, "error": error}

@@ -6,7 +6,7 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.frames import Frame
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.plan import Answer, Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.seal import claim
 from mockserver.wire.gemini import SIGNATURE
@@ -145,8 +145,7 @@ def _make_steps(part: Part, index: int, *, answer: Answer, options: InteractionO
         case ToolUse():
             yield _call(part, answer)
         case Item(kind="web_search_call"):
-            action = part.body.get("action")
-            queries = action.get("queries") if isinstance(action, Mapping) else None
+            queries = find_in(part.body, "action", "queries")
             name = f"{answer.id}_{index}"
             yield _make_whole({"type": "google_search_call", "id": name, "arguments": {"queries": queries or []}})
             yield _make_whole({"type": "google_search_result", "call_id": name, "result": []})

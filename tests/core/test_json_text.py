@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.core.json import Json, compact, try_parse, write_canonical
+from mockserver.core.json import Json, compact, find_in, find_table, try_parse, write_canonical
 
 
 def test_texts_are_written_without_blanks_and_as_they_read() -> None:
@@ -29,3 +29,25 @@ def test_what_is_nested_too_deeply_is_none() -> None:
 )
 def test_canonical_text_has_sorted_keys_and_takes_any_number_and_text(value: Json, text: str) -> None:
     assert write_canonical(value).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ((), {"a": [{"b": 1}, "text"]}),
+        (("a", 0, "b"), 1),
+        (("a", 2), None),
+        (("a", "0"), None),
+        (("a", 1, 0), None),
+        (("c", "b"), None),
+        (("a", 0, "b", "c"), None),
+    ],
+)
+def test_a_path_leads_to_a_value_or_to_nothing(path: tuple[str | int, ...], found: Json) -> None:
+    assert find_in({"a": [{"b": 1}, "text"]}, *path) == found
+
+
+def test_what_is_no_object_is_an_empty_one() -> None:
+    assert find_table({"a": {"b": {"c": 1}}}, "a", "b") == {"c": 1}
+    assert find_table({"a": {"b": 1}}, "a", "b") == {}
+    assert find_table(None) == {}

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame, write_retry
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, find_in, try_parse
 from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_server import (
     BATCHING,
@@ -126,8 +126,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
         raise refuse_message('Invalid Request: "method" or "id" is not valid.', INVALID_REQUEST, status=400)
     if not isinstance(params, Mapping):
         raise refuse_message("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
-    meta = params.get("_meta")
-    stated = meta.get(f"{META}protocolVersion") if isinstance(meta, Mapping) else None
+    stated = find_in(params, "_meta", f"{META}protocolVersion")
     header = http.find_header("mcp-protocol-version")
     is_modern = stated is not None
     version = str(stated) if is_modern else header or BATCHING

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame, write_comment, write_event
 from mockserver.core.http import Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_messages import Message, is_response, read_message
 from mockserver.core.mcp_server import HANDSHAKES, LEGACY, META, MODERN, UNCACHED, McpRequest
@@ -62,8 +62,7 @@ def _readdress_message(message: Message, request: McpRequest) -> Message | None:
         return {**message, "id": request.id, **translated}
     params = message.get("params")
     if message.get("method") == "notifications/progress" and isinstance(params, Mapping):
-        meta = request.params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, Mapping) else None
+        token = find_in(request.params, "_meta", "progressToken")
         return None if token is None else {**message, "params": {**params, "progressToken": token}}
     return message
 

@@ -8,7 +8,7 @@ from msgspec.json import encode
 
 from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.validation import Validation
 from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import BodyModel, Object, Type, integer, list_of, literal, optional, shape, text
@@ -98,8 +98,7 @@ def _make_nova_body(call: Call, outcome: Embeddings) -> Mapping[str, Json]:
 
 def _list_nova_texts(body: Body) -> list[str]:
     asked: Body = body.get("singleEmbeddingParams") or body.get("segmentedEmbeddingParams") or {}
-    held = asked.get("text")
-    value = held.get("value") if isinstance(held, Mapping) else None
+    value = find_in(asked, "text", "value")
     return [value if isinstance(value, str) else ""]
 
 

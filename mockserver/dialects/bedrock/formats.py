@@ -1,11 +1,10 @@
 """The bodies of InvokeModel for models that continue a prompt, in the words of the schemas that check them."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from msgspec import Struct
 
-from mockserver.core.json import Json
+from mockserver.core.json import find_in
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import BodyModel, Object, integer, list_of, number, optional, shape
@@ -91,20 +90,13 @@ class Prompted(Struct, frozen=True, kw_only=True):
 
     def find_limit(self, body: Body) -> int | None:
         """Return the most tokens of an answer, if they are stated."""
-        found = _look_up(body, self.limit)
+        found = find_in(body, *self.limit)
         return int(found) if isinstance(found, int) else None
 
     def list_stops(self, body: Body) -> tuple[str, ...]:
         """Return the stop sequences of a body."""
-        found = _look_up(body, self.stops)
+        found = find_in(body, *self.stops)
         return tuple(stop for stop in found if isinstance(stop, str)) if isinstance(found, list) else ()
-
-
-def _look_up(body: Body, path: tuple[str, ...]) -> Any:
-    found: Json = body
-    for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
 
 
 _SHARE = optional(number(0, 1))

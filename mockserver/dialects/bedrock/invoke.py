@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_table
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._openai_api.chat import make_chat_call
@@ -223,8 +223,4 @@ def _find_family(model: str, body: Body) -> Family | None:
 
 def _has_blocks(body: Body) -> bool:
     """Return whether the messages have lists of blocks with a single key each."""
-    turns = body.get("messages")
-    first = turns[0] if isinstance(turns, list) and turns else None
-    content = first.get("content") if isinstance(first, Mapping) else None
-    block = content[0] if isinstance(content, list) and content else None
-    return isinstance(block, Mapping) and len(block) == 1
+    return len(find_table(body, "messages", 0, "content", 0)) == 1

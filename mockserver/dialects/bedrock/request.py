@@ -5,13 +5,12 @@ of the text.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, PlainMessages, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.json import Json, compact, find_in, find_table, try_parse
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
@@ -264,19 +263,12 @@ def _read_options(body: Body, messages: Sequence[Message], model: str) -> Option
     )
 
 
-def _find_extra(body: Body, *path: str) -> Any:
-    """Return the value at a path of `additionalModelRequestFields`; None if there is no such value."""
-    found: Json = body.get("additionalModelRequestFields")
-    for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
-
-
 def _find_thinking(body: Body) -> Body:
-    for key in ("thinking", "reasoning_config", "reasoningConfig"):
-        if isinstance(found := _find_extra(body, key), Mapping):
-            return found
-    return {}
+    stated = (find_table(body, _EXTRA, key) for key in ("thinking", "reasoning_config", "reasoningConfig"))
+    return next(filter(None, stated), {})
+
+
+_EXTRA = "additionalModelRequestFields"
 
 
 def _find_effort(body: Body) -> str | None:
@@ -285,11 +277,11 @@ def _find_effort(body: Body) -> str | None:
     if thinking.get("type") in ("enabled", "adaptive"):
         stated = (
             config.get("effort"),
-            _find_extra(body, "output_config", "effort"),
+            find_in(body, _EXTRA, "output_config", "effort"),
             thinking.get("maxReasoningEffort"),
         )
         return next((effort for effort in stated if isinstance(effort, str)), "medium")
-    effort = _find_extra(body, "reasoning_effort")
+    effort = find_in(body, _EXTRA, "reasoning_effort")
     return effort if isinstance(effort, str) else None
 
 
@@ -300,7 +292,7 @@ def _find_schema(body: Body) -> Json:
     if isinstance(held.get("schema"), str):
         schema = try_parse(held["schema"])
         return schema if isinstance(schema, Mapping) else {"type": "object"}
-    schema = _find_extra(body, "output_config", "format", "schema")
+    schema = find_in(body, _EXTRA, "output_config", "format", "schema")
     return schema if isinstance(schema, Mapping) else None
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mockserver.config.hosts import GENERIC, HostSettings
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.plan import Answer, Failure
 from mockserver.dialects import Dialect, Operation, accept_any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
@@ -61,8 +61,7 @@ class _ChatRenderers:
         layout = self._usual.layout
         place = _find_place(body)
         usage = layout.stream_usage
-        streamed = body.get("stream_options")
-        if usage == "requested" and isinstance(streamed, Mapping) and streamed.get("continuous_usage_stats") is True:
+        if usage == "requested" and find_in(body, "stream_options", "continuous_usage_stats") is True:
             usage = "every_requested"
         if not place and usage == layout.stream_usage:
             return self._usual
@@ -80,9 +79,8 @@ def _find_place(body: Mapping[str, Json]) -> str:
     """Return where a request wants the reasoning: `raw`, in the content; `hidden`; or where the host shows it."""
     if (form := body.get("reasoning_format")) in ("raw", "hidden"):
         return str(form)
-    asked = body.get("reasoning")
-    excluded = isinstance(asked, Mapping) and asked.get("exclude") is True
-    return "hidden" if excluded or body.get("include_reasoning") is False else ""
+    is_excluded = find_in(body, "reasoning", "exclude") is True or body.get("include_reasoning") is False
+    return "hidden" if is_excluded else ""
 
 
 def _move_reasoning(layout: ChatLayout, place: str) -> ChatLayout:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, find_in, try_parse
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -234,10 +234,9 @@ def _restate_schema(body: Body) -> Body:
     if _WITH_SCHEMAS.isdisjoint(body):
         return {}
     form = body.get("response_format")
-    constraint = body.get("structured_outputs")
     for given in (
         form.get("schema", form.get("value")) if isinstance(form, dict) and form.get("type") in _JSON_FORMATS else None,
-        constraint.get("json") if isinstance(constraint, dict) else None,
+        find_in(body, "structured_outputs", "json"),
         body.get("guided_json"),
     ):
         schema = try_parse(given) if isinstance(given, str) else given

@@ -7,7 +7,6 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, find_table, try_parse
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -216,8 +215,7 @@ def read_result(reply: Reply) -> dict[str, Json]:
     body = try_parse(reply.body.decode("utf-8", "replace"))
     if reply.status == 200:
         return {"response": body}
-    error: Any = body.get("error") if isinstance(body, Mapping) else None
-    stated: Mapping[str, Json] = error if isinstance(error, Mapping) else {}
+    stated = find_table(body, "error")
     code = _CODES.get(str(stated.get("status")), 13)
     message = stated.get("message") or reply.body.decode("utf-8", "replace")
     return {"error": {"code": code, "message": message}}

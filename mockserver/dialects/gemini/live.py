@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape
 from mockserver.core.frames import Frame
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in, find_table
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Answer, Failure, Text
 from mockserver.core.validation import Validation
@@ -169,22 +169,18 @@ def read_contents(turns: Json) -> list[dict[str, Json]]:
 
 def list_parts(response: Body) -> Iterator[Body]:
     """Yield the parts of the first candidate of a response, as far as they are objects: a rule may state others."""
-    content = find_candidate(response).get("content")
-    parts = content.get("parts") if isinstance(content, Mapping) else None
+    parts = find_in(response, "candidates", 0, "content", "parts")
     yield from [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else ()
 
 
 def find_candidate(response: Body) -> Body:
     """Return the first candidate of a response; an empty one if it has no candidates."""
-    candidates = response.get("candidates")
-    first = candidates[0] if isinstance(candidates, list) and candidates else None
-    return first if isinstance(first, Mapping) else {}
+    return find_table(response, "candidates", 0)
 
 
 def count_usage(response: Body) -> dict[str, Json]:
     """Return the tokens of a turn as sessions count them."""
-    stated = response.get("usageMetadata")
-    usage: Body = stated if isinstance(stated, Mapping) else {}
+    usage = find_table(response, "usageMetadata")
     names = {"promptTokenCount": "promptTokenCount", "candidatesTokenCount": "responseTokenCount"}
     counts = {new: usage[old] for old, new in names.items() if old in usage}
     return {**counts, "totalTokenCount": usage.get("totalTokenCount", 0)}

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_table
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
@@ -187,9 +187,7 @@ class MediaAnswer(Struct, frozen=True):
 
 def asks_for_pictures(http: HttpRequest, body: Mapping[str, Json]) -> bool:
     """Return whether a `predict` is about pictures, and not about embeddings."""
-    instances = body.get("instances")
-    first = instances[0] if isinstance(instances, list) and instances else None
-    return find_model(http).startswith("imagen") or (isinstance(first, dict) and "prompt" in first)
+    return find_model(http).startswith("imagen") or "prompt" in find_table(body, "instances", 0)
 
 
 def parse_imagen(http: HttpRequest, body: Body, validation: Validation) -> Call:

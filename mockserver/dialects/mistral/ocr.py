@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.core.call import Call, Message, Options
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.seed import Seed
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import (
@@ -139,8 +139,7 @@ def _read_schema(form: Json) -> Json:
     """Return the JSON Schema of an annotation's format; None if no annotation is wanted."""
     if not isinstance(form, Mapping) or form.get("type", "text") == "text":
         return None
-    stated = form.get("json_schema")
-    schema = stated.get("schema") if isinstance(stated, Mapping) else None
+    schema = find_in(form, "json_schema", "schema")
     return {"type": "object"} if schema is None else schema
 
 

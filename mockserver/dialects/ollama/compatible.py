@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, find_in, try_parse
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, accept_any_history
@@ -85,8 +85,7 @@ def _find_mistakes(chat: Body) -> Iterator[Complaint]:
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
         if isinstance(message, dict):
             yield from (complain(words, "messages", at) for words in _find_mistakes_of_message(message))
-    reasoning = chat.get("reasoning")
-    effort = (reasoning.get("effort") if isinstance(reasoning, dict) else None) or chat.get("reasoning_effort")
+    effort = find_in(chat, "reasoning", "effort") or chat.get("reasoning_effort")
     if isinstance(effort, str) and effort not in ("", *_EFFORTS):
         words = f'invalid reasoning value: \'{clip(effort)}\' (must be "high", "medium", "low", or "none")'
         yield complain(words, "reasoning_effort")
@@ -100,8 +99,7 @@ def _find_mistakes_of_message(message: Body) -> Iterator[str]:
     elif not isinstance(content, str) and not calls:
         yield f"invalid message content type: {_GO_TYPES.get(type(content), '<nil>')}"
     for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, dict) else None
-        arguments = function.get("arguments") if isinstance(function, dict) else None
+        arguments = find_in(call, "function", "arguments")
         if isinstance(arguments, str) and not isinstance(try_parse(arguments), dict):
             yield "invalid tool call arguments"
 

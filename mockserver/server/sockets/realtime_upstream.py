@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import find_in, try_parse
 from mockserver.core.socket_turn import SocketTurn
 from mockserver.server.socket_frames import find_type
 from mockserver.server.sockets.realtime_turn import LAST_TYPES
@@ -110,9 +110,8 @@ async def _close(connection: "ClientConnection") -> None:
 
 def _refuse(event: bytes, request: "Request") -> "Response":
     """Return the answer over HTTP that an event of type `error` stands for."""
-    read = try_parse(event.decode("utf-8", "replace"))
-    error: Json = read.get("error") if isinstance(read, dict) else None
-    code = error.get("code") if isinstance(error, dict) else None
+    error = find_in(try_parse(event.decode("utf-8", "replace")), "error")
+    code = find_in(error, "code")
     status = _STATUS.get(code, 400) if isinstance(code, str) else 400
     return make_refusal(status, to_json({"error": error}), request)
 

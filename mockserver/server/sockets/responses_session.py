@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.plan import Failure
 from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.core.text import truncate
@@ -98,8 +98,7 @@ class ClientEvents:
             return refuse_event(body, "unsupported_parameter", _NO_BACKGROUND, param="background", lane=lane)
         if lane:
             self._lanes.add(lane)
-        cache = event.get("prompt_cache_options")
-        prewarms = isinstance(cache, dict) and cache.get("prewarm") is True
+        prewarms = find_in(event, "prompt_cache_options", "prewarm") is True
         writes = event.get("generate") is not False and not prewarms
         fields = {**event, "stream": True}
         return ClientEvent(lane, to_json(fields), fields, writes=writes, continues_last=continues_last)

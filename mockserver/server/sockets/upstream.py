@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.frames import Frame, fold_lines, write_event
-from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.json import Json, compact, find_table, try_parse
 from mockserver.core.socket_turn import SocketTurn
 from mockserver.core.text import escape_line
 from mockserver.server.socket_frames import LAST_TYPES, find_type
@@ -282,9 +282,7 @@ def _write_frame(data: bytes) -> bytes:
 
 def _find_headers(event: dict[str, Json]) -> list[tuple[str, str]]:
     """Return the headers that an error states."""
-    error = event["error"]
-    stated = event.get("headers") or (error.get("headers") if isinstance(error, dict) else None)
-    fields = stated.items() if isinstance(stated, dict) else ()
+    fields = (find_table(event, "headers") or find_table(event, "error", "headers")).items()
     return [(name, value) for name, value in fields if isinstance(value, str) and name.lower().startswith(_HEEDED)]
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.kept_objects import Data, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -115,7 +115,6 @@ def quote_file_name(name: str) -> str:
 def list_file_ids(call: Call) -> Iterator[str]:
     """Yield the ids of the files and images in a prompt."""
     for part in [part for message in call.messages for part in message.parts]:
-        inner = part.get(str(part.get("type")))
-        name: Any = inner.get("file_id") if isinstance(inner, Mapping) else None
+        name = find_in(part, str(part.get("type")), "file_id")
         if isinstance(name, str) and name:
             yield name

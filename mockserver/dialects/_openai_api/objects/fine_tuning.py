@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape, compute_fingerprint
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, find_table, try_parse
 from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -324,17 +324,12 @@ def _list_steps() -> Iterator[_Step]:
 def _show_method(method: Body, hyperparameters: Body) -> Body:
     """Return the method of a job with its own hyperparameters, which clients of some languages require."""
     kind = str(method["type"])
-    inner = _find_table(method, kind)
-    return {**method, kind: {**inner, "hyperparameters": {**_find_table(inner, "hyperparameters"), **hyperparameters}}}
-
-
-def _find_table(body: Body, key: str) -> Body:
-    inner = body.get(key)
-    return inner if isinstance(inner, Mapping) else {}
+    inner = find_table(method, kind)
+    return {**method, kind: {**inner, "hyperparameters": {**find_table(inner, "hyperparameters"), **hyperparameters}}}
 
 
 def _read_hyperparameters(stated: Json, method: Body) -> Body:
-    own = _find_table(_find_table(method, str(method.get("type"))), "hyperparameters")
+    own = find_table(method, str(method.get("type")), "hyperparameters")
     usual = {"n_epochs": _EPOCHS, "batch_size": 1, "learning_rate_multiplier": 1.0}
     given = {**own, **(stated if isinstance(stated, Mapping) else {})}
     return {key: value if given.get(key) in (None, "auto") else given[key] for key, value in usual.items()}

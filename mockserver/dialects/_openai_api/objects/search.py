@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.lazy import Memo
 from mockserver.core.tokens import APPROX
 from mockserver.dialects._errors import refuse
@@ -134,12 +134,11 @@ async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
     Only the first queries and the first letters of each are read: what one search costs is bounded.
     """
     filters = asked.get("filters")
-    ranking = asked.get("ranking_options") or {}
     if isinstance(filters, Mapping) and not fits(source.attributes, filters):
         return ()
     begun = [query[:_MAX_ASKED] for query in asked["queries"][:MAX_QUERIES]]
     queries = [words for query in begun if (words := _list_words(query))]
-    threshold = ranking.get("score_threshold") if isinstance(ranking, Mapping) else None
+    threshold = find_in(asked, "ranking_options", "score_threshold")
     least = threshold if isinstance(threshold, int | float) else 0.0
     chunks = await source.open()
     scores = chunks.score(queries)

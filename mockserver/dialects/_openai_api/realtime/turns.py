@@ -6,7 +6,6 @@ no sound: parts of items that were heard have a transcript, and the length of th
 over HTTP as well, as `mockserver ask` sends it; the provider has no such endpoint.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +14,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape, Message, Options, ToolChoice
 from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, find_table, try_parse
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import IMAGES
 from mockserver.core.validation import Validation
@@ -167,9 +166,7 @@ def _find_meaning(body: Body, dialect: str) -> dict[str, Json]:
 
 def read_error(reply: Reply) -> dict[str, Json]:
     """Return the error of a provider's reply over HTTP, with all keys that events have."""
-    stated = try_parse(reply.body.decode("utf-8", "replace"))
-    stated = stated.get("error") if isinstance(stated, dict) else None
-    known: Mapping[str, Json] = stated if isinstance(stated, dict) else {}
+    known = find_table(try_parse(reply.body.decode("utf-8", "replace")), "error")
     kind = known.get("type") or ("server_error" if reply.status >= 500 else "invalid_request_error")
     message = known.get("message") or reply.body.decode("utf-8", "replace")
     return {"type": kind, "code": known.get("code"), "message": message, "param": known.get("param")}

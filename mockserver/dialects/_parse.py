@@ -123,13 +123,24 @@ def read_bearer(http: HttpRequest) -> str | None:
 
 
 def read_body(
-    model: BodyModel, body: Body, *, refuse: Refuse, validation: Validation = Validation.PUBLISHED
+    model: BodyModel,
+    body: Body,
+    *,
+    refuse: Refuse,
+    validation: Validation = Validation.PUBLISHED,
+    is_closed: bool = False,
 ) -> Reading:
-    """Return the body as its request model reads it. Raises the Failure that `refuse` makes of the first complaint."""
+    """Return the body as its request model reads it. Raises the Failure that `refuse` makes of the first complaint.
+
+    `is_closed`: the live service takes no fields but those of the model, whatever is published.
+    """
     try:
-        return model.read(body, validation)
+        reading = model.read(body, validation)
     except ValidationError as error:
         raise refuse(_choose_complaint(error.errors(include_url=False), body, 0)) from None
+    if is_closed and validation is Validation.LIVE:
+        refuse_first(find_unknown_fields(body, model.fields), refuse)
+    return reading
 
 
 def read_request(
@@ -139,11 +150,13 @@ def read_request(
     refuse: Refuse,
     validation: Validation,
     url_fields: Body = _NOTHING,
+    is_closed: bool = False,
 ) -> Reading:
     """Return the body of a request like `read_body`, with the fields of its path or query; usual ones are read fast."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
-        return read_body(model, {**read_object(http), **url_fields}, refuse=refuse, validation=validation)
+        body = {**read_object(http), **url_fields}
+        return read_body(model, body, refuse=refuse, validation=validation, is_closed=is_closed)
     if url_fields:
         usual.update(url_fields)
     return Reading(usual, usual)

@@ -9,7 +9,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import BodyModel
-from mockserver.dialects._parse import Body, Refuse, complain, find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._parse import Body, Refuse, complain, read_request
 from mockserver.kinds.rerank import RankedDocument, Ranking
 
 _BOOKKEEPING = ("return_documents", "priority")
@@ -20,9 +20,7 @@ def parse_rerank(
     http: HttpRequest, validation: Validation, *, dialect: str, model: BodyModel, refuse: Refuse, usual_model: str = ""
 ) -> Call:
     """Return the Call of a body that `model` accepts, with the query as the user's message."""
-    body, parsed = read_request(model, http, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, model.fields), refuse)
+    body, parsed = read_request(model, http, refuse=refuse, validation=validation, is_closed=True)
     if validation is not Validation.OFF and not parsed["documents"]:
         raise refuse(complain("documents must not be empty", "documents"))
     name = parsed.get("model") or usual_model

@@ -25,7 +25,7 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._parse import Complaint, find_unknown_fields, read_bearer, read_request, refuse_first
+from mockserver.dialects._parse import Complaint, read_bearer, read_request
 from mockserver.dialects._reply import fail_with_detail, make_json_reply, write_request_id
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.kinds.embeddings import Embeddings
@@ -76,9 +76,7 @@ def _refuse(complaint: Complaint) -> Failure:
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(EMBED, http, refuse=_refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
+    body, parsed = read_request(EMBED, http, refuse=_refuse, validation=validation, is_closed=True)
     given = parsed["input"]
     return make_embedding_call(
         http,

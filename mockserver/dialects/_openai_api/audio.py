@@ -22,7 +22,7 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import BodyModel, literal, number, optional, shape, text, voice_of
 from mockserver.dialects._forms import Part, nest_fields, parse_form
 from mockserver.dialects._openai_api.media_files import check_recording
-from mockserver.dialects._parse import Body, Complaint, find_unknown_fields, read_body, read_object, refuse_first
+from mockserver.dialects._parse import Body, Complaint, read_body, read_object
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, make_json_reply, merge_headers
 from mockserver.kinds.audio import OPENAI_VOICES, Spoken, Transcript
 from mockserver.media.large_data import hash_data, read_data
@@ -98,9 +98,7 @@ class AudioApi(Struct, frozen=True):
 
     def _parse_speech(self, http: HttpRequest, validation: Validation) -> Call:
         body = read_object(http)
-        _, parsed = read_body(self.speech, body, refuse=refuse, validation=validation)
-        if validation is Validation.LIVE:
-            refuse_first(find_unknown_fields(body, self.speech.fields), refuse)
+        _, parsed = read_body(self.speech, body, refuse=refuse, validation=validation, is_closed=True)
         parsed = {**parsed, **self.read_url_fields(http)}
         spoken = parsed["input"]
         voice = parsed.get("voice")

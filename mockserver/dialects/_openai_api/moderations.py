@@ -25,7 +25,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._openai_api.chat_bodies import TextPart
 from mockserver.dialects._openai_api.embeddings import MAX_INPUTS
-from mockserver.dialects._parse import find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._parse import read_request
 from mockserver.dialects._reply import RequestLines, make_json_reply
 from mockserver.kinds.moderations import CATEGORIES, Judgement, Moderations
 
@@ -60,9 +60,7 @@ def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:
 
 def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a body: several texts are judged separately, the parts of one input together."""
-    body, parsed = read_request(MODERATION, http, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, MODERATION.fields), refuse)
+    body, parsed = read_request(MODERATION, http, refuse=refuse, validation=validation, is_closed=True)
     messages = _read_messages(parsed["input"])
     texts = [message.text for message in messages]
     meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}

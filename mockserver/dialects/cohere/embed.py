@@ -16,7 +16,6 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     complain,
-    find_unknown_fields,
     read_request,
     refuse_first,
 )
@@ -46,9 +45,7 @@ def make_embed_operations() -> tuple[Operation, ...]:
 
 def _parse(http: HttpRequest, validation: Validation, *, model: BodyModel, page: str) -> Call:
     refuse = make_refuse(page)
-    body, parsed = read_request(model, http, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, model.fields), refuse)
+    body, parsed = read_request(model, http, refuse=refuse, validation=validation, is_closed=True)
     messages = tuple(_read_messages(parsed))
     if validation is not Validation.OFF:
         refuse_first(_find_conflicts(parsed), refuse)

@@ -16,9 +16,7 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     complain,
-    find_unknown_fields,
     read_request,
-    refuse_first,
 )
 from mockserver.dialects._reply import make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.cohere.bodies import GENERATE, NAME, OLD_CHAT
@@ -54,9 +52,7 @@ def make_old_chat_operations() -> tuple[Operation, Operation]:
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("v1/reference/chat")
-    body, parsed = read_request(OLD_CHAT, http, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, OLD_CHAT.fields), refuse)
+    body, parsed = read_request(OLD_CHAT, http, refuse=refuse, validation=validation, is_closed=True)
     if not (parsed.get("message") or parsed.get("tool_results")):
         if parsed.get("message") is None:
             raise refuse(Complaint("missing", ("message",)))
@@ -160,9 +156,7 @@ def _list_documents(body: Body) -> tuple[Body, ...]:
 
 def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("v1/reference/generate")
-    body, parsed = read_request(GENERATE, http, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, GENERATE.fields), refuse)
+    body, parsed = read_request(GENERATE, http, refuse=refuse, validation=validation, is_closed=True)
     prompt = parsed["prompt"]
     return Call(
         dialect=NAME,

@@ -18,7 +18,6 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     complain,
-    find_unknown_fields,
     list_unknown_fields,
     read_plain_messages,
     read_request,
@@ -35,11 +34,10 @@ _refuse = make_refuse("v2/reference/chat")
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a chat. Raises Failure."""
-    body, parsed = read_request(CHAT, http, refuse=_refuse, validation=validation)
+    body, parsed = read_request(CHAT, http, refuse=_refuse, validation=validation, is_closed=True)
     if validation is not Validation.OFF and not (parsed["messages"] and _CONFLICTING.isdisjoint(parsed)):
         refuse_first(_find_conflicts(parsed), _refuse)
     if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, CHAT.fields), _refuse)
         refuse_first(list_unknown_fields(LIVE_CHAT, body), _refuse)
     offered = parsed.get("tools")
     tools = (

@@ -25,7 +25,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._parse import Body, complain, find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._parse import Body, complain, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.files import FileReferences
@@ -66,9 +66,7 @@ OCR = BodyModel(
 
 def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a body, whose message is the name of the document, or else its URL."""
-    body, parsed = read_request(OCR, http, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, OCR.fields), refuse)
+    body, parsed = read_request(OCR, http, refuse=refuse, validation=validation, is_closed=True)
     document = parsed["document"]
     file = document.get("file_id")
     model = parsed.get("model") or USUAL_MODEL

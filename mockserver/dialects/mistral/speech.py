@@ -14,7 +14,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import BodyModel, Object, list_of, literal, number, optional, shape
 from mockserver.dialects._openai_api.audio import PIECE, count_tokens
-from mockserver.dialects._parse import find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._parse import read_request
 from mockserver.dialects._reply import STREAM_LINES, make_json_reply, merge_headers
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME
@@ -46,9 +46,7 @@ def make_speech_operation() -> Operation:
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    body, asked = read_request(SPEECH, http, refuse=refuse, validation=validation)
-    if validation is Validation.LIVE:
-        refuse_first(find_unknown_fields(body, SPEECH.fields), refuse)
+    _, asked = read_request(SPEECH, http, refuse=refuse, validation=validation, is_closed=True)
     said = asked["input"]
     return Call(
         dialect=NAME,

@@ -29,10 +29,8 @@ from mockserver.dialects._parse import (
     Parse,
     Refuse,
     clip,
-    find_unknown_fields,
     read_body,
     read_object,
-    refuse_first,
 )
 from mockserver.dialects._reply import RequestLines, make_file_reply, make_json_reply
 from mockserver.kinds.objects import ObjectChange, ObjectKind, Objects, Work
@@ -244,9 +242,7 @@ class Resource:
     def _read_fields(self, model: BodyModel, http: HttpRequest, validation: Validation) -> Body:
         """Return the fields of a JSON body; an empty body has none. Raises Failure."""
         body = read_object(http) if http.body.strip() else {}
-        parsed: Body = read_body(model, body, refuse=self.api.refuse, validation=validation).parsed
-        if validation is Validation.LIVE:
-            refuse_first(find_unknown_fields(body, model.fields), self.api.refuse)
+        parsed: Body = read_body(model, body, refuse=self.api.refuse, validation=validation, is_closed=True).parsed
         return parsed
 
     def render(self, call: Call, outcome: ObjectView) -> Reply:

@@ -33,10 +33,11 @@ from mockserver.dialects.compatible.media import make_media_operations
 from mockserver.dialects.compatible.replay import make_history
 from mockserver.dialects.compatible.request import (
     NAME,
+    drop_openai_rules,
     make_parse_chat,
-    make_parse_completion,
-    make_parse_embeddings,
-    serve_at,
+    parse_completion,
+    parse_embeddings,
+    place_operations,
 )
 from mockserver.dialects.compatible.rerank import make_rerank_operations
 from mockserver.kinds.embeddings import Embeddings
@@ -125,7 +126,7 @@ def _make_responses(host: Host) -> Operation:
         text=_TEXT,
         lines=write_request_id,
     )
-    return serve_at(host, api.make_responses_operation())
+    return drop_openai_rules(api.make_responses_operation())
 
 
 def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -155,19 +156,17 @@ def make_dialect(host: Host) -> Dialect:
         shows_reasoning=host.layout.shows_reasoning,
     )
     render_text = partial(_render_completion, _TEXTS.get(host.kin, _TEXT))
-    text = Operation("completions", "POST", "/completions", parse=make_parse_completion(host), render=render_text)
-    vectors = Operation(
-        "embeddings", "POST", "/embeddings", parse=make_parse_embeddings(host), render=_render_embeddings
-    )
+    text = Operation("completions", "POST", "/completions", parse=parse_completion, render=render_text)
+    vectors = Operation("embeddings", "POST", "/embeddings", parse=parse_embeddings, render=_render_embeddings)
     more = [each for each in (text, vectors, _make_responses(host)) if each.name in host.operations]
-    answering = (chat, *more, *make_media_operations(host))
+    answering = (chat, *place_operations(host, (*more, *make_media_operations(host))))
     fail = partial(_fail, host)
-    served = (
-        *answering,
+    others = (
         *make_rerank_operations(host),
         *make_batch_operations(host, answering, fail=fail),
         *make_account_operations(host),
     )
+    served = (*answering, *place_operations(host, others))
     return Dialect(
         name=NAME,
         host=host.name,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
@@ -16,37 +15,20 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import complain, parse_models, read_object
 from mockserver.dialects._reply import make_data_reply, make_json_reply, show_model, write_request_id
 from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host
+from mockserver.dialects.compatible.request import NAME
 
-NAME = "compatible"
 Describe = Callable[[str, int], dict[str, Json]]  # returns the entry of a list for a model's name and creation time
 _VERSION = "0.11.0"  # of vLLM
 
 
 def make_account_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations of a host on models and accounts."""
-    own = (replace(each, parse=_place(host, each.parse)) for each in _OPERATIONS_BY_KIN.get(host.kin, ()))
-    listed = (
-        Operation("models", "GET", "/models", parse=_place(host, _parse_models), render=partial(_render_models, host)),
-        Operation(
-            "model",
-            "GET",
-            "/models/{model:path}",
-            parse=_place(host, _parse_models),
-            render=partial(_render_model, host),
-        ),
+    parse = partial(parse_models, NAME)
+    return (
+        *_OPERATIONS_BY_KIN.get(host.kin, ()),
+        Operation("models", "GET", "/models", parse=parse, render=partial(_render_models, host)),
+        Operation("model", "GET", "/models/{model:path}", parse=parse, render=partial(_render_model, host)),
     )
-    return (*own, *listed)
-
-
-def _place(host: Host, parse: Callable[[HttpRequest, Validation], Call]) -> Callable[[HttpRequest, Validation], Call]:
-    def parse_at_host(http: HttpRequest, validation: Validation) -> Call:
-        call = parse(http, validation)
-        return replace(call, host=host.name, meaning={"host": host.name, **call.meaning})
-
-    return parse_at_host
-
-
-_parse_models = partial(parse_models, NAME)
 
 
 def _render_models(host: Host, call: Call, outcome: Models) -> Reply:

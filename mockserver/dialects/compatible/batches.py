@@ -13,7 +13,7 @@ from mockserver.dialects._openai_api.objects.files import Files
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.dialects._reply import write_request_id
 from mockserver.dialects.compatible.hosts import Host
-from mockserver.dialects.compatible.request import NAME, serve_at
+from mockserver.dialects.compatible.request import NAME, drop_openai_rules
 
 
 class _Files(Files):
@@ -44,4 +44,4 @@ def make_batch_operations(
         return ()
     api = ObjectsApi(NAME, write_request_id, fail=fail, operations=answering)
     made = (*_Files(api).make_operations(), *_Batches(api).make_operations())
-    return tuple([serve_at(host, each) for each in made])
+    return tuple(map(drop_openai_rules, made))

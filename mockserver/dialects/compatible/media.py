@@ -16,7 +16,7 @@ from mockserver.dialects._openai_api.images import ImagesApi
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import make_request_hex, write_request_id
 from mockserver.dialects.compatible.hosts import Host
-from mockserver.dialects.compatible.request import NAME, serve_at
+from mockserver.dialects.compatible.request import NAME, drop_openai_rules
 from mockserver.media.sound_files import SOUND_FORMATS
 
 _FORMATS = {**SOUND_FORMATS, "ogg": SOUND_FORMATS["opus"], "raw": SOUND_FORMATS["pcm"]}
@@ -93,4 +93,4 @@ def make_media_operations(host: Host) -> tuple[Operation, ...]:
     if host.kin in _READ:
         images = replace(images, read=_READ[host.kin], show=_SHOW[host.kin])
     made = (*audio.make_operations(), *images.make_operations())
-    return tuple([serve_at(host, each) for each in made if each.name in host.operations])
+    return tuple([drop_openai_rules(each) for each in made if each.name in host.operations])

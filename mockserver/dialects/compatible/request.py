@@ -1,6 +1,6 @@
 """Chats of the hosts as Calls. Their schemas are OpenAI's with more values, and other keys are let through."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -41,8 +41,8 @@ from mockserver.dialects._openai_api.chat_bodies import (
     TextPart,
     make_chat_model,
 )
-from mockserver.dialects._openai_api.completions import parse_completion
-from mockserver.dialects._openai_api.embeddings import parse_embeddings
+from mockserver.dialects._openai_api.completions import parse_completion as parse_openai_completion
+from mockserver.dialects._openai_api.embeddings import parse_embeddings as parse_openai_embeddings
 from mockserver.dialects._parse import Body, Complaint, complain, read_request, refuse_first
 from mockserver.dialects._replay import History, refuse_history
 from mockserver.dialects.compatible.checks import Chat
@@ -275,41 +275,40 @@ def does_think(models: Sequence[str], chat: Body) -> bool | None:
     return True if models and isinstance(model, str) and model.startswith(tuple(models)) else None
 
 
-def make_parse_completion(host: Host) -> Callable[[HttpRequest, Validation], Call]:
-    """Return the function that parses the completions of a host."""
+def parse_completion(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a completion. Raises Failure."""
+    return parse_openai_completion(http, NAME, {}, validation=validation)
+
+
+def parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of texts to embed. Raises Failure."""
+    return parse_openai_embeddings(http, NAME, {}, validation=validation, is_open=True)
+
+
+def drop_openai_rules(usual: Operation) -> Operation:
+    """Return an operation of OpenAI's without what only OpenAI has: rules of its live service, and codes of errors."""
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return place_call(parse_completion(http, NAME, {}, validation=validation), host)
-
-    return parse
-
-
-def make_parse_embeddings(host: Host) -> Callable[[HttpRequest, Validation], Call]:
-    """Return the function that parses the embeddings of a host."""
-
-    def parse(http: HttpRequest, validation: Validation) -> Call:
-        return place_call(parse_embeddings(http, NAME, {}, validation=validation, is_open=True), host)
-
-    return parse
-
-
-def serve_at(host: Host, usual: Operation) -> Operation:
-    """Return an operation of OpenAI's as a host serves it: with its name in calls, and its errors."""
-
-    def parse(http: HttpRequest, validation: Validation) -> Call:
-        # The rules of `live` are OpenAI's own.
         mode = Validation.PUBLISHED if validation is Validation.LIVE else validation
         try:
-            return place_call(usual.parse(http, mode), host)
+            return usual.parse(http, mode)
         except Failure as failure:
-            raise failure.replace(code=None) from None  # the code is OpenAI's
+            raise failure.replace(code=None) from None
 
     return replace(usual, parse=parse, over_socket="")
 
 
-def place_call(call: Call, host: Host) -> Call:
-    """Return a call as one of this host: equal calls of other hosts get other answers."""
-    return replace(call, host=host.name, meaning=_place_meaning(call.meaning, host))
+def place_operations(host: Host, operations: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Return operations whose calls name this host: equal calls of other hosts get other answers."""
+
+    def place(operation: Operation) -> Operation:
+        def parse(http: HttpRequest, validation: Validation) -> Call:
+            call = operation.parse(http, validation)
+            return replace(call, host=host.name, meaning=_place_meaning(call.meaning, host))
+
+        return replace(operation, parse=parse)
+
+    return tuple(map(place, operations))
 
 
 def _place_meaning(meaning: Json, host: Host) -> Body:

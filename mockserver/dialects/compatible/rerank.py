@@ -8,12 +8,10 @@ from functools import partial
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import Reply
 from mockserver.core.json import Json, compact
-from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import BodyModel, Object, integer, label_member, list_of, optional, shape, union_by
 from mockserver.dialects._reply import make_json_reply, write_request_id
@@ -112,16 +110,5 @@ def make_rerank_operations(host: Host) -> tuple[Operation, ...]:
     api = _APIS.get(host.kin)
     if api is None:
         return ()
-
-    def parse(http: HttpRequest, validation: Validation) -> Call:
-        call = parse_rerank(
-            http,
-            validation,
-            dialect=NAME,
-            model=api.model,
-            refuse=host.errors.refuse,
-            usual_model=api.usual_model,
-        )
-        return replace(call, host=host.name, meaning={"host": host.name, **call.meaning})
-
+    parse = partial(parse_rerank, dialect=NAME, model=api.model, refuse=host.errors.refuse, usual_model=api.usual_model)
     return tuple(Operation("rerank", "POST", path, parse=parse, render=api.render) for path in api.paths)

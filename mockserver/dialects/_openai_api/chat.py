@@ -642,8 +642,7 @@ def find_live_chat_mistakes(
     form = body.get("response_format") or {}
     yield from _find_unknown_of_format(form)
     yield from find_refused_format(form.get("json_schema") or {}, "response_format")
-    if form.get("type") == "json_object" and not mentions_json(body["messages"]):
-        yield complain(_WITHOUT_JSON, "messages")
+    yield from find_missing_word_json(form, body)
 
 
 def _find_unknown_of_format(form: Body) -> Iterator[Complaint]:
@@ -694,9 +693,15 @@ def _may_be_picture(url: str) -> bool:
     return recognize(data) in ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-def mentions_json(messages: Json) -> bool:
-    """Return whether a text of a conversation has the word "json", as the live API requires for `json_object`."""
-    return "json" in compact(messages).lower()
+_WITHOUT_JSON = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+
+
+def find_missing_word_json(
+    form: Body, body: Body, refusal: str = _WITHOUT_JSON, *, field: str = "messages"
+) -> Iterator[Complaint]:
+    """Yield a complaint about a conversation without the word "json", which the live API requires for `json_object`."""
+    if form.get("type") == "json_object" and "json" not in compact(body.get(field)).lower():
+        yield complain(refusal, field)
 
 
 class ResultWords(NamedTuple):
@@ -791,7 +796,6 @@ _NO_PICTURE = (
     "Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp']."
 )
 _UNSTREAMED = "'audio.format' does not support '{}' when stream=true. Supported values are: 'pcm16'."
-_WITHOUT_JSON = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
 _RESULT_WORDS = ResultWords(
     stray="Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
     unanswered=(

@@ -37,9 +37,9 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import BodyModel
 from mockserver.dialects._meaning import BOOKKEEPING, find_meaning
 from mockserver.dialects._openai_api.chat import (
+    find_missing_word_json,
     find_unmet_stream_options,
     make_tool,
-    mentions_json,
     replace_ids,
     write_schema,
 )
@@ -500,8 +500,7 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
     yield from _find_tools_of_deeper_reasoning(body)
     form = (body.get("text") or {}).get("format") or {}
     yield from find_refused_format(form, "text", "format", "schema")
-    if form.get("type") == "json_object" and not mentions_json(body.get("input")):  # instructions do not count
-        yield complain(_WITHOUT_JSON, "input")
+    yield from find_missing_word_json(form, body, _WITHOUT_JSON, field="input")  # instructions do not count
     if "include_usage" in (body.get("stream_options") or {}):
         yield Complaint("unknown", ("stream_options", "include_usage"))
 

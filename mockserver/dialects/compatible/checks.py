@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from mockserver.dialects._openai_api.chat import mentions_json
+from mockserver.dialects._openai_api.chat import find_missing_word_json
 from mockserver.dialects._parse import Body, Complaint, complain, find_unknown_fields
 
 
@@ -39,15 +39,14 @@ def check_deepseek(chat: Chat) -> Iterator[Complaint]:
     for at, message in enumerate(body["messages"]):
         if message["role"] == "assistant" and message.get("content") is None and not message.get("tool_calls"):
             yield complain("Invalid assistant message: content or tool_calls must be set", "messages", at)
-    form = (body.get("response_format") or {}).get("type")
-    if form == "json_schema":
+    form = body.get("response_format") or {}
+    if form.get("type") == "json_schema":
         yield complain("This response_format type is unavailable now", "response_format")
     if chat.thinks and body.get("tool_choice") not in (None, "none", "auto"):
         yield complain("Thinking mode does not support this tool_choice", "tool_choice")
     if not chat.is_live:
         return
-    if form == "json_object" and not mentions_json(body["messages"]):
-        yield complain(f"Prompt {_WITHOUT_JSON.format('')}", "messages")
+    yield from find_missing_word_json(form, body, _WITHOUT_JSON)
     most = _DEEPSEEK_LIMITS.get(chat.model, _DEEPSEEK_LIMIT)
     asked = body.get("max_tokens")
     if asked is not None and not 1 <= asked <= most:
@@ -56,7 +55,7 @@ def check_deepseek(chat: Chat) -> Iterator[Complaint]:
 
 _DEEPSEEK_LIMIT = 393_216  # tokens of an answer
 _DEEPSEEK_LIMITS = {"deepseek-chat": 8192, "deepseek-reasoner": 65_536}
-_WITHOUT_JSON = "must contain the word 'json' in some form{} to use 'response_format' of type 'json_object'."
+_WITHOUT_JSON = "Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'."
 
 
 def check_groq(chat: Chat) -> Iterator[Complaint]:
@@ -73,13 +72,12 @@ def check_groq(chat: Chat) -> Iterator[Complaint]:
         for found in find_unknown_fields(message, _GROQ_MESSAGES[role]):
             loc = ("messages", at, role, *found.path)
             yield Complaint("unknown", ("messages", at, *found.path), got=found.got, loc=loc)
-    form = (body.get("response_format") or {}).get("type")
-    if form == "json_object" and body.get("tools"):
+    form = body.get("response_format") or {}
+    if form.get("type") == "json_object" and body.get("tools"):
         yield complain("json mode cannot be combined with tool/function calling", "response_format")
-    if form == "json_object" and not mentions_json(body["messages"]):
-        yield complain(f"'messages' {_WITHOUT_JSON.format(',')}", "messages")
+    yield from find_missing_word_json(form, body)
     is_llama = _LLAMA.search(chat.model) is not None
-    if form == "json_schema" and is_llama:
+    if form.get("type") == "json_schema" and is_llama:
         message = (
             "This model does not support response format `json_schema`. See supported models at "
             "https://console.groq.com/docs/structured-outputs#supported-models"

@@ -444,12 +444,15 @@ def _end_cerebras(failed: Reply, last: bytes) -> Frame:
 
 
 def _word_as_cerebras(complaint: Complaint) -> str:
-    words = {"missing": "Field required", "unknown": f"property '{complaint.where}' is unsupported"}
-    kinds = " or ".join(complaint.expected)
-    if complaint.kind == "type":
-        words["type"] = f"Input should be {kinds}, not {name_json_type(complaint.got)}"
-    if complaint.kind in words:
-        return f"{'.'.join(map(str, complaint.path))}: {words[complaint.kind]}"
+    match complaint.kind:
+        case "missing":
+            return f"{'.'.join(map(str, complaint.path))}: Field required"
+        case "unknown":
+            place = ".".join(map(str, complaint.loc or complaint.path))
+            return f"{place}: property '{place}' is unsupported"
+        case "type":
+            wanted = f"Input should be {' or '.join(complaint.expected)}, not {name_json_type(complaint.got)}"
+            return f"{'.'.join(map(str, complaint.path))}: {wanted}"
     return refuse_without_code(complaint).message or ""
 
 

@@ -11,7 +11,7 @@ from mockserver.core.call import Call
 from mockserver.core.plan import Failure
 from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._openai_api.chat import ResultWords, find_unanswered_calls
-from mockserver.dialects._parse import Body
+from mockserver.dialects._parse import Body, Complaint
 from mockserver.dialects._replay import History, Problems, ReplayRule, make_history_check
 from mockserver.dialects.compatible.hosts import Host
 from mockserver.dialects.compatible.request import does_think
@@ -81,40 +81,27 @@ _MISSING_BEFORE_V4 = (
 
 
 def _make_refusals(host: Host) -> Sequence[Find]:
-    """Return functions that find each of the keys that a host refuses."""
-    word = _REFUSALS.get(host.kin, _word_plainly)
+    """Return functions that find each of the keys that a host refuses, as it refuses any field that it does not know.
+
+    It names the first message that has one, Cerebras all of them.
+    """
 
     def make(key: str) -> Find:
         def find(call: Call, chat: _Chat) -> Problems:
-            places = [
-                at for at, message in enumerate(chat.messages) if key in message and message.get("role") == "assistant"
+            found = [
+                Complaint("unknown", ("messages", at, key), got=message[key], loc=("messages", at, "assistant", key))
+                for at, message in enumerate(chat.messages)
+                if key in message and message.get("role") == "assistant"
             ]
-            if places:
-                failure = Failure("bad_parameter", word(places, key))
+            if found:
+                named = found if host.kin == "cerebras" else found[:1]
+                message = "\n".join([host.errors.refuse(each).message or "" for each in named])
                 keep = f"leave `{key}` out of the messages that you send back"
-                yield HistoryProblem(failure, f"messages[{places[0]}].{key}", keep)
+                yield HistoryProblem(Failure("bad_parameter", message), found[0].where, keep)
 
         return find
 
     return [make(key) for key in host.refused]
-
-
-def _word_as_groq(places: Sequence[int], key: str) -> str:
-    at = places[0]
-    unsupported = f"property '{key}' is unsupported"
-    return f"'messages.{at}' : for 'role:assistant' the following must be satisfied[('messages.{at}' : {unsupported})]"
-
-
-def _word_as_cerebras(places: Sequence[int], key: str) -> str:
-    fields = [f"messages.{at}.assistant.{key}" for at in places]
-    return "\n".join([f"{field}: property '{field}' is unsupported" for field in fields])
-
-
-def _word_plainly(places: Sequence[int], key: str) -> str:
-    return f"Unknown parameter: 'messages[{places[0]}].{key}'."
-
-
-_REFUSALS = {"groq": _word_as_groq, "cerebras": _word_as_cerebras}
 
 
 def _find_unanswered_calls(call: Call, chat: _Chat) -> Problems:

@@ -17,6 +17,7 @@ class ClientConfig(Struct, frozen=True):
     base: str = ""
 
 
+OPENAI_AT_GOOGLE = "/gemini/v1beta/openai"  # where Google serves OpenAI's clients
 CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
     "anthropic": ClientConfig(
         mounts=("/anthropic", "/azure/anthropic", "/deepseek/anthropic"),
@@ -153,7 +154,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
     ),
     "openai": ClientConfig(
         # Other providers serve OpenAI's clients there, besides their own.
-        mounts=("/openai/v1", "/gemini/v1beta/openai", "/cohere/compatibility/v1", "/bedrock/openai/v1"),
+        mounts=("/openai/v1", OPENAI_AT_GOOGLE, "/cohere/compatibility/v1", "/bedrock/openai/v1"),
         variables={
             "OPENAI_BASE_URL": "{address}/openai/v1",
             "OPENAI_API_BASE": "{address}/openai/v1",

@@ -28,7 +28,7 @@ from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.chat import find_live_chat_mistakes
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
-from mockserver.dialects._openai_api.google import is_google, refuse_live_mistakes
+from mockserver.dialects._openai_api.google import is_openai_at_google, refuse_live_mistakes
 from mockserver.dialects._openai_api.images import ImagesApi, word_image_error
 from mockserver.dialects._openai_api.moderations import make_moderation_operation
 from mockserver.dialects._openai_api.objects import make_object_operations
@@ -89,7 +89,7 @@ def _render_deletion(call: Call, _: Models) -> Reply:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    if is_google(http):
+    if is_openai_at_google(http):
         return discover()["gemini"].fail(http, failure, call)
     resolved = word_image_error(ERRORS.resolve(failure, http, call), failure, call)
     if failure.details.get("kind") == "tokens" and failure.kind is None:
@@ -107,7 +107,7 @@ def _write_error_body(error: ProviderError) -> bytes:
 
 
 def _find_live_mistakes(http: HttpRequest, body: Body) -> Iterable[Complaint]:
-    if not is_google(http):
+    if not is_openai_at_google(http):
         return find_live_chat_mistakes(http, body)
     refuse_live_mistakes(body)
     return ()

@@ -4,13 +4,14 @@ import re
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
+from mockserver.dialects._clients import OPENAI_AT_GOOGLE
 from mockserver.dialects._openai_api.chat_bodies import CHAT
 from mockserver.dialects._parse import Body, clip
 
 
-def is_google(http: HttpRequest) -> bool:
+def is_openai_at_google(http: HttpRequest) -> bool:
     """Return whether a request of OpenAI's client came to Google's address."""
-    return http.path.startswith("/gemini/")
+    return http.path.startswith(f"{OPENAI_AT_GOOGLE}/")
 
 
 def refuse_live_mistakes(body: Body) -> None:

@@ -16,6 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects._errors import write_retry_lines
+from mockserver.dialects._openai_api.google import is_openai_at_google
 from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.checks import signs_calls
 from mockserver.dialects.gemini.errors import (
@@ -136,7 +137,7 @@ _MODALITIES = {"video/": "VIDEO", "audio/": "AUDIO"}
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    to_openai = http.path.startswith("/gemini/v1beta/openai/")  # OpenAI's dialect gives such failures to this one
+    to_openai = is_openai_at_google(http)  # OpenAI's dialect gives such failures to this one
     if to_openai:
         failure = _reword(failure, call)
     elif call is not None and call.operation == "chat" and (failure.reason, failure.status) == ("content_filter", None):

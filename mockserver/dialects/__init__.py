@@ -143,6 +143,8 @@ class Dialect(Struct, frozen=True, dict=True):
     segment, and paths below are included), each with the `then` of a rule that answers it.
     `host` is which of the hosts this is that speak the dialect, each in its own way.
 
+    `lists` are the parameters of queries that are repeated without brackets.
+
     `base` is the path for the provider's own client, if no variable tells it. Where clients of ours are pointed
     (`mounts`, `variables`, `one_key`, `base`), `_clients.py` says. Other dialects state it.
     """
@@ -163,6 +165,7 @@ class Dialect(Struct, frozen=True, dict=True):
     unmounted: tuple[Operation, ...] = ()
     omissible: str = ""
     host: str = ""
+    lists: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:

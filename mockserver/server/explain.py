@@ -183,7 +183,7 @@ def find_target(described: RequestFile, routes: Routes, *, stubs: bool = False) 
     http = HttpRequest(
         method=described.method,
         path=path,
-        query=parse_query(url.query.encode()),
+        query=parse_query(url.query.encode(), place.endpoint.dialect.lists),
         headers=tuple(
             (_encode_header(n.lower()), _encode_header(str(v))) for n, v in (described.headers or {}).items()
         ),

@@ -21,25 +21,24 @@ class ClientLeftError(Exception):
     """The client went away before its request was complete."""
 
 
-def parse_query(query: bytes) -> Mapping[str, str]:
+def parse_query(query: bytes, lists: frozenset[str] = frozenset()) -> Mapping[str, str]:
     """Return the last value of each name; values of a list (`include[]=a&include[]=b`) are joined.
 
-    So are those of the LISTS, which are repeated without brackets.
+    So are those of `lists`, which are repeated without brackets.
     """
     if not query:
         return {}
-    return _read_repeated_query(query) if len(query) <= _SHORT_QUERY else _read_query(query)
+    return _read_repeated_query(query, lists) if len(query) <= _SHORT_QUERY else _read_query(query, lists)
 
 
-def _read_query(query: bytes) -> Mapping[str, str]:
+def _read_query(query: bytes, lists: frozenset[str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
-        is_list = key.endswith("[]") or key in LISTS
+        is_list = key.endswith("[]") or key in lists
         found[key] = f"{found[key]},{value}" if is_list and key in found else value
     return found
 
 
-LISTS = frozenset(("sample_type", "source", "status"))  # parameters of Mistral's
 _SHORT_QUERY = 200  # bytes
 _read_repeated_query = lru_cache(maxsize=256)(_read_query)  # most clients send the same with each request
 

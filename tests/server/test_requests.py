@@ -224,6 +224,17 @@ def test_a_request_has_what_the_wire_said(live: Live) -> None:
     assert (http.find_header("X-One"), http.find_header("x-two")) == ("1", None)
 
 
+def test_a_dialect_says_which_parameters_are_repeated_without_brackets(live: Live) -> None:
+    query = b"source=upload&source=mistral&page=1&page=2"
+    read = {}
+    for path in ("/v1/files", "/mistral/v1/files"):
+        found = Directory(live).find(path)
+        assert found is not None
+        read[path] = found.make_request("GET", query, tabulate(())).query
+    assert read["/mistral/v1/files"] == {"source": "upload,mistral", "page": "2"}
+    assert read["/v1/files"] == {"source": "mistral", "page": "2"}
+
+
 # --- paths
 
 ROUTES = find_routes("openai")

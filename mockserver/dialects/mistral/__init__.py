@@ -173,5 +173,6 @@ DIALECT = Dialect(
     rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"finish_error"}),
+    lists=frozenset({"sample_type", "source", "status"}),
     missing=dict.fromkeys(("/audio/voices", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
 )

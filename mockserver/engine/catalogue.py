@@ -48,8 +48,8 @@ class Model(Struct, frozen=True, dict=True):
     unlimited: frozenset[str] = frozenset()
 
     @lazy_property
-    def lacks(self) -> tuple[str, ...]:
-        """The features that it is known to lack, wholly or in part, of those that a request may need."""
+    def restrictions(self) -> tuple[str, ...]:
+        """The features that it is known not to have, or not for every request, of those that a request may need."""
         return tuple(feature for feature in _NEEDED if getattr(self, feature) not in (None, True))
 
     def fill_from(self, other: "Model") -> "Model":
@@ -361,7 +361,7 @@ def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
         raise _make_unknown_failure(call.model)
     if call.operation not in CONVERSATIONS:
         return call
-    if refusing.lacks:
+    if refusing.restrictions:
         check_features(call, refusing)
     most = refusing.max_output_tokens
     if most is not None and (call.options.max_tokens or 0) > most:
@@ -431,7 +431,7 @@ def check_features(call: Call, model: Model) -> None:
     """Raise Failure (`unsupported`, with the `feature` in its details) for what the model is known to lack."""
     if call.operation not in CONVERSATIONS:
         return
-    for feature in model.lacks:
+    for feature in model.restrictions:
         if call.options.is_adapted and feature in _ADAPTABLE:
             continue
         if (details := _NEEDED[feature](call, model)) is not None:

@@ -143,7 +143,8 @@ class Dialect(Struct, frozen=True, dict=True):
     segment, and paths below are included), each with the `then` of a rule that answers it.
     `host` is which of the hosts this is that speak the dialect, each in its own way.
 
-    `lists` are the parameters of queries that are repeated without brackets.
+    `is_signed` returns whether the URL of a request is signed with a key, in place of a credential, and `lists` are the
+    parameters of queries that are repeated without brackets.
 
     `base` is the path for the provider's own client, if no variable tells it. Where clients of ours are pointed
     (`mounts`, `variables`, `one_key`, `base`), `_clients.py` says. Other dialects state it.
@@ -165,6 +166,7 @@ class Dialect(Struct, frozen=True, dict=True):
     unmounted: tuple[Operation, ...] = ()
     omissible: str = ""
     host: str = ""
+    is_signed: Callable[[HttpRequest, str], bool] | None = None
     lists: frozenset[str] = frozenset()
 
     @property

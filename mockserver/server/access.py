@@ -19,6 +19,7 @@ from mockserver.core.http import CONTROL, HeaderLines, Headers, HttpRequest, rea
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host, read_origin
 from mockserver.core.plan import Failure
+from mockserver.dialects import Dialect
 from mockserver.dialects._mcp import NAME as MCP_DIALECT
 from mockserver.engine.catalogue import Catalogue, fits
 from mockserver.server.live import Live
@@ -37,6 +38,12 @@ def check_key(key: str | None, keys: ListedKeys | None) -> None:
         raise Failure("invalid_key", details={"key": key})
     if not keys[key].allowed:
         raise Failure("key_not_allowed")
+
+
+def find_signer(http: HttpRequest, dialect: Dialect, keys: ListedKeys) -> str | None:
+    """Return which of the keys the URL of a request is signed with, if it is."""
+    signs = dialect.is_signed
+    return None if signs is None else next((key for key in keys if signs(http, key)), None)
 
 
 def has_own_login(http: HttpRequest, dialect: str, servers: Mapping[str, McpServer]) -> bool:

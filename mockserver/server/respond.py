@@ -19,7 +19,7 @@ from mockserver.core.plan import Failure, Forward, Plan, Raw
 from mockserver.core.state import StateLostError
 from mockserver.dialects import Dialect, Operation
 from mockserver.engine.offload import is_long, on_thread
-from mockserver.server.access import check_key, check_page, has_own_login
+from mockserver.server.access import check_key, check_page, find_signer, has_own_login
 from mockserver.server.admission import plan_within_limits
 from mockserver.server.carried_out import note_carried_out
 from mockserver.server.handshakes import is_handshake, refuse_handshake
@@ -173,8 +173,11 @@ class Responder(Struct, eq=False):
     def require_key(self, visit: Visit) -> None:
         """Raise Failure for a request without a key of the settings, unless its clients log in otherwise."""
         if not has_own_login(visit.request, self.dialect.name, visit.engine.servers):
+            keys = visit.settings.keys
             visit.key = self.dialect.read_credential(visit.request)
-            check_key(visit.key, visit.settings.keys)
+            if visit.key is None and keys is not None:
+                visit.key = find_signer(visit.request, self.dialect, keys)
+            check_key(visit.key, keys)
 
     def _choose_operation(self, visit: Visit) -> Operation | Response:
         """Return what a request asks for, or the response that it gets whatever rules say.

@@ -16,12 +16,12 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._fields import BodyModel, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_call, render_embeddings
-from mockserver.dialects._parse import parse_models, read_request
+from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import make_answer_reply, make_json_reply, make_request_hex
 from mockserver.dialects.mistral.batches import make_file_and_batch_operations
 from mockserver.dialects.mistral.conversations import make_conversation_operations
-from mockserver.dialects.mistral.errors import fail, read_credential, refuse, write_header_lines, write_rate_limits
-from mockserver.dialects.mistral.files import refer_to_files
+from mockserver.dialects.mistral.errors import fail, refuse, write_header_lines, write_rate_limits
+from mockserver.dialects.mistral.files import is_signed, refer_to_files
 from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
@@ -168,7 +168,8 @@ DIALECT = Dialect(
         Operation("models", "GET", "/models", parse=partial(parse_models, NAME), render=_render_models),
         Operation("model", "GET", "/models/{model:path}", parse=partial(parse_models, NAME), render=_render_models),
     ),
-    read_credential=read_credential,
+    read_credential=read_bearer,
+    is_signed=is_signed,
     fail=fail,
     rate_limit_headers=write_rate_limits,
     models=_MODELS,

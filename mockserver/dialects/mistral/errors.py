@@ -29,11 +29,6 @@ def write_header_lines(http: HttpRequest, call: Call | None) -> str:
     )
 
 
-def read_credential(http: HttpRequest) -> str | None:
-    """Return the key of a request: its bearer token, or what signs the URL of a file."""
-    return read_bearer(http) or http.query.get("sig")
-
-
 def write_rate_limits(standings: Standings) -> HeaderLines:
     """Return limit and remaining amount of requests and tokens in a minute, if they are limited."""
     kinds = (("req", standings.requests), ("tokens", standings.tokens))
@@ -165,4 +160,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "Service tier capacity exceeded for this model.",
     "server_error": "Service unavailable.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)

@@ -3,7 +3,9 @@
 Where the pages are silent, refusals are as users have reported them.
 """
 
+import hmac
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
@@ -152,14 +154,27 @@ class MistralFiles(MistralResource, Files):
 
     @serve("GET", "url")
     async def file_url(self, call: Call, objects: Objects) -> ObjectView:
-        """Return a URL of this server; as its signature, it has the key with which it was asked for."""
+        """Return a URL of this server that is signed with the key with which it was asked for."""
         kept = await self.find_asked(call, objects)
         http = call.http
         hours = read_count(http.query, "expiry", usual=24)
         path = f"{http.path.removesuffix('/url')}/content/{kept.body['filename'].rpartition('/')[2] or 'file'}"
-        signature = read_bearer(http) or kept.body["signature"]
-        query = urlencode({"se": write_moment(objects.now + hours * _HOUR), "sp": "r", "sig": signature})
+        end = write_moment(objects.now + hours * _HOUR)
+        query = urlencode({"se": end, "sp": "r", "sig": _sign(read_bearer(http) or "", file=kept.id, end=end)})
         return ObjectView({"url": f"{http.server_url}{quote(path)}?{query}"})
+
+
+def is_signed(http: HttpRequest, key: str) -> bool:
+    """Return whether the URL of a request was signed with a key, for the file that it leads to."""
+    if http.method != "GET" or "name" not in http.path_params:
+        return False
+    expected = _sign(key, file=http.path_params["id"], end=http.query.get("se", ""))
+    return hmac.compare_digest(expected.encode(), http.query.get("sig", "").encode())
+
+
+def _sign(key: str, *, file: str, end: str) -> str:
+    """Return the signature of a URL that leads to a file until a time; it does not tell the key."""
+    return b64encode(hmac.digest(key.encode(), f"{file} {end}".encode(), "sha256")).decode()
 
 
 def _check_rows(rows: Sequence[FileRow], purpose: str) -> None:

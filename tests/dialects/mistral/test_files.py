@@ -84,6 +84,28 @@ def test_a_signed_url_has_the_namespace_and_the_last_part_of_the_name() -> None:
     assert (found.status, found.body) == (200, b"x")
 
 
+def test_a_signed_url_needs_no_key_for_its_file_alone() -> None:
+    server = local(keys=["right", "other"])
+    owner = {"authorization": "Bearer right"}
+    name, stranger = (
+        server.ask("/mistral/v1/files", body, headers={"content-type": kind, **owner}).json["id"]
+        for kind, body in (write_form({"file": data, "purpose": "ocr"}) for data in (b"x", b"y"))
+    )
+    url = look_up(server, f"/files/{name}/url", headers=owner).json["url"]
+    path = url[url.index("/mistral") :]
+    assert server.ask(path, method="GET").body == b"x"
+    for changed in (
+        path.replace(name, stranger),
+        path.replace("se=2", "se=3"),
+        path.partition("&sig")[0],
+        f"/mistral/v1/files/{name}/content?{path.partition('?')[2]}",
+        f"/mistral/v1/files/{name}?{path.partition('?')[2]}",
+    ):
+        assert server.ask(changed, method="GET").status == 401
+    assert server.ask(path, method="GET", headers={"authorization": "Bearer wrong"}).status == 401
+    assert look_up(local(keys=["right"]), f"/files/{name}", headers=owner).status == 200
+
+
 @pytest.mark.parametrize("hours", [0, 169])
 def test_a_signed_url_holds_for_a_week_at_most(hours: int) -> None:
     refused = look_up(local(), f"/files/any/url?expiry={hours}")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import ollama
+import openai
 import pytest
 from pydantic import BaseModel
 
@@ -164,6 +165,18 @@ def test_errors(client: ollama.Client, model: str, status: int, text: str, strea
     with pytest.raises(ollama.ResponseError) as raised:
         list(client.chat(model, said("anything"), stream=stream))
     assert (raised.value.status_code, raised.value.error) == (status, text)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [("/models/chat", 405, "405 method not allowed"), ("/chat", 404, "/v1/chat/completions")],
+)
+def test_openai_s_client_shows_hints(server: Served, path: str, status: int, text: str) -> None:
+    client = openai.OpenAI(base_url=f"{server.address}/ollama/v1", api_key="any", max_retries=0)
+    with client, pytest.raises(openai.APIStatusError) as raised:
+        client.post(path, cast_to=object)
+    assert raised.value.status_code == status
+    assert text in str(raised.value)
 
 
 def seen(fault: Json) -> tuple[str, Json]:

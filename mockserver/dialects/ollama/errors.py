@@ -41,15 +41,18 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
             return Reply(200, HeaderLines(LINES_TYPE), frames=frames)
     resolved = ERRORS.resolve(failure, http, call)
     lines = write_retry_lines(failure)
-    if failure.reason in ("route_not_found", "method_not_allowed"):
+    if "/v1/" in http.path:
+        # Even where the server has plain text, as OpenAI's client shows only JSON.
+        body: dict[str, Json] = {
+            "error": {"message": resolved.message, "type": resolved.kind, "param": None, "code": None}
+        }
+    elif failure.reason in ("route_not_found", "method_not_allowed"):
         return make_data_reply(
             resolved.status, resolved.message.encode(), lines=lines, headers=failure.headers, json_type=_TEXT_TYPE
         )
-    if "/v1/" not in http.path:
-        stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # only a rule states these
-        body: dict[str, Json] = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
     else:
-        body = {"error": {"message": resolved.message, "type": resolved.kind, "param": None, "code": None}}
+        stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # only a rule states these
+        body = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
     return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers, json_type=JSON_TYPE)
 
 

@@ -67,6 +67,24 @@ def _find_unrecognized(body: Body, known: frozenset[str]) -> Iterator[Complaint]
         yield complain(f"Unrecognized request {arguments} supplied: {clip(', '.join(names))}")
 
 
+def _refuse_model(call: Call) -> Failure | None:
+    """Return the failure of a call whose deployment is named like a model that is not for its endpoint."""
+    if (call.operation == "embeddings") == (_EMBEDDER.match(call.model) is not None) or not _NAMED.match(call.model):
+        return None
+    operation = {"chat": "chatCompletion", "completions": "completion"}.get(call.operation, call.operation)
+    message = _NOT_SUPPORTED.format(operation=operation, model=clip(call.model))
+    return Failure("forbidden", message, status=400, code="OperationNotSupported")
+
+
+_EMBEDDER = re.compile("text-embedding-")
+_NAMED = re.compile(r"text-embedding-|gpt-(?:3\.?5|[45])|o\d")  # other names are those of the user's own
+_NOT_SUPPORTED = (
+    "The {operation} operation does not work with the specified model, {model}. Please choose different model and try "
+    "again. You can learn more about which models can be used with each operation here: "
+    "https://go.microsoft.com/fwlink/?linkid=2197993."
+)
+
+
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     lines = _write_lines(http, call) + write_retry_lines(failure, in_ms=True)
@@ -216,6 +234,7 @@ API = OpenAIApi(
     rate_limits=_write_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),
     find_live_mistakes=partial(find_live_chat_mistakes, find_unknown=_find_unrecognized),
+    refuse_model=_refuse_model,
 )
 _DEPLOYMENT_OPERATIONS = (
     *API.make_inference_operations(),

@@ -52,18 +52,28 @@ REQUESTS_PER_MINUTE = 10_000
 TOKENS_PER_MINUTE = 2_000_000
 
 
-def _explain_absence(call: Call) -> str | None:
-    """Return why the model of a chat or a completion is not found at its endpoint; None if it may be there."""
+def _refuse_model(call: Call) -> Failure | None:
+    """Return the failure of a call whose model is not for its endpoint; None if it may be."""
+    is_of_chats = _CHAT_MODEL.match(call.model) is not None
+    if call.operation == "embeddings":
+        return Failure("forbidden", _NO_EMBEDDINGS) if is_of_chats else None
+    if _SILENT_MODEL.match(call.model) and not is_openai_at_google(call.http):
+        return Failure("forbidden", _NO_TEXTS)
     if call.operation == "completions":
-        return _ONLY_CHATS if _CHAT_MODEL.match(call.model) else None
-    if _RESPONSES_MODEL.match(call.model):
-        return _ONLY_RESPONSES
-    return _NO_CHATS if _NO_CHAT_MODEL.match(call.model) else None
+        why = _ONLY_CHATS if is_of_chats else None
+    elif _RESPONSES_MODEL.match(call.model):
+        why = _ONLY_RESPONSES
+    else:
+        why = _NO_CHATS if _NO_CHAT_MODEL.match(call.model) else None
+    return None if why is None else Failure("bad_parameter", why, status=404, param="model")
 
 
+_SILENT_MODEL = re.compile(r"text-embedding-|dall-e-")  # which writes nothing
 _CHAT_MODEL = re.compile(r"gpt-(3\.5-turbo(?!-instruct)|[45])|chatgpt-|o\d")
 _RESPONSES_MODEL = re.compile(r"o[13]-pro|o\d.*-deep-research|codex-mini|gpt-5-pro|gpt-5(\.1)?-codex")
 _NO_CHAT_MODEL = re.compile(r"gpt-3\.5-turbo-instruct|(davinci|babbage)-002|gpt-(4o-)?realtime|gpt-5\.[23]-codex")
+_NO_EMBEDDINGS = "You are not allowed to generate embeddings from this model"
+_NO_TEXTS = "You are not allowed to sample from this model"
 _ONLY_RESPONSES = "This model is only supported in v1/responses and not in v1/chat/completions."
 _NO_CHATS = (
     "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "
@@ -195,7 +205,7 @@ API = OpenAIApi(
     rate_limits=_write_rate_limit_lines,
     find_live_mistakes=_find_live_mistakes,
     refer=partial(refer_to_kept, api=OBJECTS),
-    explain_absence=_explain_absence,
+    refuse_model=_refuse_model,
 )
 ANSWERING = (
     *API.make_inference_operations(),

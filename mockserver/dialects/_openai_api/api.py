@@ -40,7 +40,7 @@ class OpenAIApi(Struct, frozen=True):
     `read_url_fields` returns the fields of a chat, a completion or an embedding that its path has. `rate_limits`
     returns the header lines about limits, for a prompt with this many tokens. `find_live_mistakes` is that of the
     ChatParser. `refer` returns the call of a chat or a response together with the kept objects that it names, and
-    `explain_absence` why the model of a chat or a completion is found elsewhere only.
+    `refuse_model` the failure of a chat, a completion or an embedding whose model is not for that, if it is known.
     """
 
     dialect: str
@@ -51,7 +51,7 @@ class OpenAIApi(Struct, frozen=True):
     read_url_fields: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
     find_live_mistakes: FindMistakes = find_live_chat_mistakes
     refer: Callable[[Call], Call] | None = None
-    explain_absence: Callable[[Call], str | None] | None = None
+    refuse_model: Callable[[Call], Failure | None] | None = None
 
     def make_inference_operations(self) -> tuple[Operation, ...]:
         """Return the operations on chats, completions and embeddings."""
@@ -67,7 +67,7 @@ class OpenAIApi(Struct, frozen=True):
                 outcome, self.chat, call.options, self._write_answer_lines(call, outcome), stream=call.stream
             )
 
-        parse = self._refer_after(self._find_model_after(parser.parse))
+        parse = self._refer_after(self._check_model_after(parser.parse))
         return Operation("chat", "POST", "/chat/completions", parse=parse, render=render, history=CHAT_HISTORY)
 
     def _make_completion_operation(self) -> Operation:
@@ -79,7 +79,7 @@ class OpenAIApi(Struct, frozen=True):
             lines = self._write_answer_lines(call, outcome)
             return make_answer_reply(outcome, self.text, options, lines, stream=call.stream)
 
-        return Operation("completions", "POST", "/completions", parse=self._find_model_after(parse), render=render)
+        return Operation("completions", "POST", "/completions", parse=self._check_model_after(parse), render=render)
 
     def _make_embedding_operation(self) -> Operation:
         def parse(http: HttpRequest, validation: Validation) -> Call:
@@ -92,7 +92,7 @@ class OpenAIApi(Struct, frozen=True):
             identity = make_request_hex(call.http, call) if is_mistral else ""
             return make_embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
 
-        return Operation("embeddings", "POST", "/embeddings", parse=parse, render=render)
+        return Operation("embeddings", "POST", "/embeddings", parse=self._check_model_after(parse), render=render)
 
     def make_responses_operation(self) -> Operation:
         """Return the operation that creates a response."""
@@ -133,18 +133,18 @@ class OpenAIApi(Struct, frozen=True):
     def _write_answer_lines(self, call: Call, answer: Answer) -> str:
         return self.lines(call.http, call) + self.rate_limits(answer.usage.prompt)
 
-    def _find_model_after(self, parse: Parse) -> Parse:
-        explain = self.explain_absence
-        if explain is None:
+    def _check_model_after(self, parse: Parse) -> Parse:
+        refuse_model = self.refuse_model
+        if refuse_model is None:
             return parse
 
-        def find_model(http: HttpRequest, validation: Validation) -> Call:
+        def check_model(http: HttpRequest, validation: Validation) -> Call:
             call = parse(http, validation)
-            if validation is Validation.LIVE and (why := explain(call)) is not None:
-                raise Failure("bad_parameter", why, status=404, param="model")
+            if validation is Validation.LIVE and (failure := refuse_model(call)) is not None:
+                raise failure
             return call
 
-        return find_model
+        return check_model
 
     def _refer_after(self, parse: Parse) -> Parse:
         refer = self.refer

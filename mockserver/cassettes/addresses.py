@@ -121,6 +121,7 @@ _HOSTS = tuple(
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
         # What providers serve for the clients of others.
         (r"generativelanguage\.googleapis\.com", "/v1beta/openai/", "openai"),
+        (r"api\.anthropic\.com", "/v1/chat/completions", "openai"),
         (r"api\.cohere\.(?:com|ai)", "/compatibility/", "openai"),
         (r"bedrock(?:-runtime)?\.[^.]+\.amazonaws\.com", "/openai/", "openai"),
         (r"[^.]+\.services\.ai\.azure\.com", "/anthropic/", "anthropic"),

@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.lazy import remember
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
-from mockserver.dialects import OWN_FEATURES, Dialect, Operation, discover
+from mockserver.dialects import OWN_FEATURES, Dialect, Operation, accept_any_history, discover
 from mockserver.dialects._errors import (
     INPUT_TOO_LONG,
     INVALID_REQUEST,
@@ -36,7 +36,7 @@ from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.realtime.connections import make_connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
-from mockserver.dialects._parse import Body, Complaint, clip, read_bearer
+from mockserver.dialects._parse import Body, Complaint, clip, complain, read_bearer
 from mockserver.dialects._reply import (
     make_data_reply,
     make_json_reply,
@@ -117,10 +117,17 @@ def _write_error_body(error: ProviderError) -> bytes:
 
 
 def _find_live_mistakes(http: HttpRequest, body: Body) -> Iterable[Complaint]:
+    if http.path == _AT_ANTHROPIC:
+        return [complain("n: must be exactly 1", "n")] if (body.get("n") or 1) > 1 else ()
     if not is_openai_at_google(http):
         return find_live_chat_mistakes(http, body)
     refuse_live_mistakes(body)
     return ()
+
+
+# Where Anthropic serves OpenAI's client, which ignores what it does not know:
+# https://platform.claude.com/docs/en/api/openai-sdk
+_AT_ANTHROPIC = "/anthropic/v1/chat/completions"
 
 
 def _write_lines(http: HttpRequest, call: Call | None) -> str:
@@ -218,6 +225,7 @@ ANSWERING = (
 )
 DIALECT = Dialect(
     name=NAME,
+    unmounted=(replace(ANSWERING[0], path=_AT_ANTHROPIC, history=accept_any_history),),
     operations=(
         *ANSWERING,
         *API.make_stored_operations(),

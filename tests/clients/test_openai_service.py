@@ -139,6 +139,10 @@ def test_the_base_url_that_serve_prints_is_that_of_the_own_client(server: Served
     assert OWN_CLIENTS[dialect](printed[1])
 
 
+def test_openai_s_client_chats_at_anthropic_s_address(server: Served) -> None:
+    assert ask_openai(f"{server.address}/anthropic/v1/")
+
+
 DEPLOYMENTS = "/azure-openai/openai/deployments/{deployment}/chat/completions"
 
 
@@ -148,7 +152,7 @@ DEPLOYMENTS = "/azure-openai/openai/deployments/{deployment}/chat/completions"
         (ask_openai, "/v1/v1", "/v1/chat/completions"),
         (ask_openai, "/v1/chat/completions", "/v1/chat/completions"),
         (ask_openai, "/ns/mine/openai/v1/v1", "/openai/v1/chat/completions"),
-        (ask_openai, "/anthropic", "/v1/chat/completions"),
+        (ask_openai, "/anthropic", "/anthropic/v1/chat/completions"),
         (ask_openai, "/gemini/v1beta", "/gemini/v1beta/openai/chat/completions"),
         (ask_azure, "/v1", DEPLOYMENTS),
         (ask_azure, "", DEPLOYMENTS),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -15,14 +15,15 @@ from pydantic_core import PydanticSerializationError, to_json
 from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import Data
+from mockserver.core.kept_objects import Data, ObjectView
 from mockserver.core.lazy import FEW_ITEMS, LazySequence, join_batches
 from mockserver.core.plan import Answer, Failure, Models
 from mockserver.core.rates import Kind, Standing, Standings
 from mockserver.core.seed import group_as_uuid
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import ErrorTable, write_duration, write_retry_lines
-from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, parse_models
+from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, look_up, parse_models
+from mockserver.kinds.objects import Work
 from mockserver.media.large_data import split_data
 from mockserver.wire.renderer import Renderer
 
@@ -256,6 +257,24 @@ def _write_three(kind: Kind, standing: Standing | None) -> str:
         f"x-ratelimit-remaining-{kind}: {standing.left}\r\n"
         f"x-ratelimit-reset-{kind}: {reset}\r\n"
     )
+
+
+def make_look_up(
+    dialect: str,
+    name: str,
+    method: str,
+    path: str,
+    *,
+    work: Work,
+    render: Callable[[Call, ObjectView], Reply],
+    prefix: str = "",
+    **more: Any,
+) -> Operation:
+    """Return an operation that shows or changes a kept object, or a list of them, as `work` does.
+
+    The id of the object is that of the path after the prefix; `more` are other fields of the operation.
+    """
+    return Operation(name, method, path, parse=look_up(dialect, name, prefix=prefix, work=work), render=render, **more)
 
 
 def show_model(name: str, created: int) -> dict[str, Json]:

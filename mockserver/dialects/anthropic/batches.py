@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 
 from msgspec.structs import replace
 from pydantic_core import to_json
@@ -20,7 +21,8 @@ from mockserver.core.plan import Answer, CarriedOut, Failure, Outcome, Plan
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import BodyModel, Object, closed_shape, list_of, text
-from mockserver.dialects._parse import look_up, read_object
+from mockserver.dialects._parse import read_object
+from mockserver.dialects._reply import make_look_up
 from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
 from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
 from mockserver.dialects.anthropic.errors import make_error_body, refuse
@@ -56,17 +58,15 @@ def make_operations() -> tuple[Operation, ...]:
         own_urls=_replace_urls,
         history=_check_histories,
     )
-    found = [
-        Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view, own_urls=own_urls)
-        for name, method, path, work, own_urls in (
-            ("batches", "GET", _PATH, _list, _replace_urls),
-            ("batch", "GET", one, _show, _replace_urls),
-            ("delete_batch", "DELETE", one, _delete, None),
-            ("cancel_batch", "POST", f"{one}/cancel", _cancel, _replace_urls),
-            ("batch_results", "GET", f"{one}/results", _show_results, None),
-        )
-    ]
-    return (created, *found)
+    look_up = partial(make_look_up, NAME, render=render_view)
+    return (
+        created,
+        look_up("batches", "GET", _PATH, work=_list, own_urls=_replace_urls),
+        look_up("batch", "GET", one, work=_show, own_urls=_replace_urls),
+        look_up("delete_batch", "DELETE", one, work=_delete),
+        look_up("cancel_batch", "POST", f"{one}/cancel", work=_cancel, own_urls=_replace_urls),
+        look_up("batch_results", "GET", f"{one}/results", work=_show_results),
+    )
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:

@@ -11,8 +11,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, Part, read_form
-from mockserver.dialects._parse import look_up
-from mockserver.dialects._reply import make_file_reply, make_json_reply
+from mockserver.dialects._reply import make_file_reply, make_json_reply, make_look_up
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, write_request_id
 from mockserver.dialects.anthropic.models import find_next_page, find_page, read_integer
@@ -31,16 +30,14 @@ _MOST_SECONDS = 7_776_000
 
 def make_operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
-    found = [
-        Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view)
-        for name, method, path, work in (
-            ("files", "GET", _PATH, _list),
-            ("file", "GET", one, _show),
-            ("delete_file", "DELETE", one, _delete),
-            ("file_content", "GET", f"{one}/content", _show_content),
-        )
-    ]
-    return (Operation(FILES.made_by, "POST", _PATH, parse=_parse, render=render_view), *found)
+    look_up = partial(make_look_up, NAME, render=render_view)
+    return (
+        Operation(FILES.made_by, "POST", _PATH, parse=_parse, render=render_view),
+        look_up("files", "GET", _PATH, work=_list),
+        look_up("file", "GET", one, work=_show),
+        look_up("delete_file", "DELETE", one, work=_delete),
+        look_up("file_content", "GET", f"{one}/content", work=_show_content),
+    )
 
 
 def render_view(call: Call, view: ObjectView) -> Reply:

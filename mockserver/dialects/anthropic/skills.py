@@ -13,7 +13,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, read_form
 from mockserver.dialects._openai_api.objects.skills import USUAL_SKILL, describe, join_files, show_zip
-from mockserver.dialects._parse import look_up
+from mockserver.dialects._reply import make_look_up
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse
 from mockserver.dialects.anthropic.files import render_view
@@ -35,22 +35,17 @@ def make_operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     versions = _PATH + "/{owner}/versions"
     version = versions + "/{id}"
-    found = [
-        Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view)
-        for name, method, path, work in (
-            ("skills", "GET", _PATH, _list),
-            ("skill", "GET", one, _show),
-            ("delete_skill", "DELETE", one, _delete),
-            ("skill_versions", "GET", versions, _list_versions),
-            ("skill_version", "GET", version, _show_version),
-            ("delete_skill_version", "DELETE", version, _delete_version),
-            ("skill_version_content", "GET", f"{version}/content", _show_content),
-        )
-    ]
+    look_up = partial(make_look_up, NAME, render=render_view)
     return (
         Operation(SKILLS.made_by, "POST", _PATH, parse=_parse_skill, render=render_view),
         Operation(SKILL_VERSIONS.made_by, "POST", versions, parse=_parse_version, render=render_view),
-        *found,
+        look_up("skills", "GET", _PATH, work=_list),
+        look_up("skill", "GET", one, work=_show),
+        look_up("delete_skill", "DELETE", one, work=_delete),
+        look_up("skill_versions", "GET", versions, work=_list_versions),
+        look_up("skill_version", "GET", version, work=_show_version),
+        look_up("delete_skill_version", "DELETE", version, work=_delete_version),
+        look_up("skill_version_content", "GET", f"{version}/content", work=_show_content),
     )
 
 

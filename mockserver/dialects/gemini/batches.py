@@ -21,7 +21,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._openai_api.objects.files import read_rows
-from mockserver.dialects._parse import Body, look_up
+from mockserver.dialects._parse import Body
+from mockserver.dialects._reply import make_look_up
 from mockserver.dialects.gemini.bodies import BATCH
 from mockserver.dialects.gemini.files import find_file, keep_file, render_view, write_hash
 from mockserver.dialects.gemini.models import USUAL_PARAMS, find_page
@@ -91,14 +92,12 @@ class GeminiBatches(Struct, frozen=True):
             )
             for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
         )
-        found = tuple(
-            Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
-            for name, method, path, work in (
-                ("batches", "GET", _PATH, _list),
-                ("batch", "GET", one, _show),
-                ("cancel_batch", "POST", f"{one}:cancel", _cancel),
-                ("delete_batch", "DELETE", one, _delete),
-            )
+        look_up = partial(make_look_up, NAME, render=render_view, prefix=IDS.prefix)
+        found = (
+            look_up("batches", "GET", _PATH, work=_list),
+            look_up("batch", "GET", one, work=_show),
+            look_up("cancel_batch", "POST", f"{one}:cancel", work=_cancel),
+            look_up("delete_batch", "DELETE", one, work=_delete),
         )
         return tuple([replace(operation, params=USUAL_PARAMS) for operation in (*made, *found)])
 

@@ -1,6 +1,7 @@
 """Cached contents: created, listed, retrieved, changed and deleted (https://ai.google.dev/api/caching)."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, look_up
+from mockserver.dialects._reply import make_look_up
 from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import is_vertex
@@ -40,12 +42,10 @@ def _list_operations(parent: str) -> Iterator[Operation]:
     names = make_renamer(CACHED_CONTENT)
     yield Operation(_MADE_BY, "POST", every, parse=_parse_creation, render=render_view, unify=names)
     yield Operation("update_cached_content", "PATCH", one, parse=_parse_update, render=render_view, unify=names)
-    for name, method, path, work in (
-        ("cached_contents", "GET", every, _list),
-        ("cached_content", "GET", one, _show),
-        ("delete_cached_content", "DELETE", one, _delete),
-    ):
-        yield Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
+    look_up_one = partial(make_look_up, NAME, render=render_view, prefix=IDS.prefix)
+    yield look_up_one("cached_contents", "GET", every, work=_list)
+    yield look_up_one("cached_content", "GET", one, work=_show)
+    yield look_up_one("delete_cached_content", "DELETE", one, work=_delete)
 
 
 def _parse_creation(http: HttpRequest, validation: Validation) -> Call:

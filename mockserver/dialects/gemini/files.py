@@ -6,6 +6,7 @@ The metadata of a resumable upload is in its URL, so that no state is needed but
 import json
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from functools import partial
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -17,8 +18,8 @@ from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body, clip, look_up
-from mockserver.dialects._reply import make_file_reply
+from mockserver.dialects._parse import Body, clip
+from mockserver.dialects._reply import make_file_reply, make_look_up
 from mockserver.dialects.gemini.bodies import CREATE_FILE
 from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, make_pretty_reply, read_credential
 from mockserver.dialects.gemini.models import find_page
@@ -40,20 +41,18 @@ _LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, with
 
 
 def make_file_operations() -> tuple[Operation, ...]:
-    made = [
-        Operation(FILES.made_by, "POST", path, parse=_parse_upload, render=render_view) for path in (_UPLOAD, _FILES)
-    ]
-    found = [
-        Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
-        for name, method, path, work in (
-            ("files", "GET", _FILES, _list),
-            ("file_content", "GET", f"{_ONE}:download", _show_content),
-            ("file_content", "GET", f"/download{_ONE}:download", _show_content),
-            ("file", "GET", _ONE, _show),
-            ("delete_file", "DELETE", _ONE, _delete),
-        )
-    ]
-    return tuple([replace(operation, params={"version": "v1beta"}) for operation in (*made, *found)])
+    upload = partial(Operation, FILES.made_by, "POST", parse=_parse_upload, render=render_view)
+    look_up = partial(make_look_up, NAME, render=render_view, prefix=IDS.prefix)
+    operations = (
+        upload(_UPLOAD),
+        upload(_FILES),
+        look_up("files", "GET", _FILES, work=_list),
+        look_up("file_content", "GET", f"{_ONE}:download", work=_show_content),
+        look_up("file_content", "GET", f"/download{_ONE}:download", work=_show_content),
+        look_up("file", "GET", _ONE, work=_show),
+        look_up("delete_file", "DELETE", _ONE, work=_delete),
+    )
+    return tuple([replace(operation, params={"version": "v1beta"}) for operation in operations])
 
 
 def render_view(call: Call, view: ObjectView) -> Reply:

@@ -6,6 +6,7 @@ from an earlier one, of which only the conversation holds.
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -20,7 +21,8 @@ from mockserver.core.seed import FROZEN_AT
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import BodyModel, Object, list_of, optional, shape, text_or
-from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
+from mockserver.dialects._parse import Body, Complaint, read_body, read_object
+from mockserver.dialects._reply import make_look_up
 from mockserver.dialects.gemini import proto
 from mockserver.dialects.gemini.bodies import GENERATE
 from mockserver.dialects.gemini.checks import check_values, mend_question
@@ -76,10 +78,7 @@ _RENDERER = InteractionRenderer()
 
 def make_interaction_operations() -> tuple[Operation, ...]:
     """Return the operations on interactions."""
-
-    def make_look_up(name: str, method: str, path: str, work: Any) -> Operation:
-        return Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view, params=_PARAMS)
-
+    look_up = partial(make_look_up, NAME, render=render_view, params=_PARAMS)
     return (
         Operation(
             "chat",
@@ -92,9 +91,9 @@ def make_interaction_operations() -> tuple[Operation, ...]:
             shows_reasoning=True,
             also=("images", "speech"),
         ),
-        make_look_up("interaction", "GET", _ONE, _show),
-        make_look_up("delete_interaction", "DELETE", _ONE, _delete),
-        make_look_up("cancel_interaction", "POST", f"{_ONE}/cancel", _cancel),
+        look_up("interaction", "GET", _ONE, work=_show),
+        look_up("delete_interaction", "DELETE", _ONE, work=_delete),
+        look_up("cancel_interaction", "POST", f"{_ONE}/cancel", work=_cancel),
     )
 
 

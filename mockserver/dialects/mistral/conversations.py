@@ -19,8 +19,8 @@ from mockserver.core.plan import Answer, ToolUse
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import BodyModel, Object, list_of, open_shape, optional, shape, text_or
-from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
-from mockserver.dialects._reply import make_answer_reply, make_data_reply, make_json_reply
+from mockserver.dialects._parse import Body, Complaint, read_body, read_object
+from mockserver.dialects._reply import make_answer_reply, make_data_reply, make_json_reply, make_look_up
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME, make_chat
 from mockserver.kinds.kept import AGENTS, CONVERSATION_ITEMS, CONVERSATIONS
@@ -58,6 +58,7 @@ def make_conversation_operations() -> tuple[Operation, ...]:
     conversation = "/conversations/{id}"
     items = CONVERSATION_ITEMS.listed_by or ""
     agent = "/agents/{id}"
+    look_up = partial(make_look_up, NAME, render=_render_view)
     create_agent = partial(_parse_agent, AGENTS.made_by, _create_agent)
     return (
         Operation(
@@ -73,11 +74,11 @@ def make_conversation_operations() -> tuple[Operation, ...]:
             params={"id": "conv_1"},
             shows_reasoning=True,
         ),
-        _make_look_up("conversations", "GET", path="/conversations", work=_list_conversations),
-        _make_look_up("conversation", "GET", path=conversation, work=_show),
-        _make_look_up(items, "GET", path=f"{conversation}/history", work=_list_all),
-        _make_look_up(items, "GET", path=f"{conversation}/messages", work=_list_messages),
-        _make_look_up("delete_conversation", "DELETE", path=conversation, work=_delete),
+        look_up("conversations", "GET", "/conversations", work=_list_conversations),
+        look_up("conversation", "GET", conversation, work=_show),
+        look_up(items, "GET", f"{conversation}/history", work=_list_all),
+        look_up(items, "GET", f"{conversation}/messages", work=_list_messages),
+        look_up("delete_conversation", "DELETE", conversation, work=_delete),
         Operation(AGENTS.made_by, "POST", "/agents", parse=create_agent, render=_render_view),
         Operation(
             "update_agent",
@@ -86,14 +87,10 @@ def make_conversation_operations() -> tuple[Operation, ...]:
             parse=partial(_parse_agent, "update_agent", _update_agent),
             render=_render_view,
         ),
-        _make_look_up("agents", "GET", path="/agents", work=_list_agents),
-        _make_look_up("agent", "GET", path=agent, work=_show_agent),
-        _make_look_up("delete_agent", "DELETE", path=agent, work=_delete_agent),
+        look_up("agents", "GET", "/agents", work=_list_agents),
+        look_up("agent", "GET", agent, work=_show_agent),
+        look_up("delete_agent", "DELETE", agent, work=_delete_agent),
     )
-
-
-def _make_look_up(name: str, method: str, path: str, work: Work) -> Operation:
-    return Operation(name, method, path, parse=look_up(NAME, name, work=work), render=_render_view)
 
 
 def _ask(text: str) -> dict[str, Json]:

@@ -294,8 +294,15 @@ def make_model_operations(
         body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
         return make_json_reply(200, body, lines=lines(call.http, call))
 
+    return make_model_look_ups(dialect, render)
+
+
+def make_model_look_ups(
+    dialect: str, render: Callable[[Call, Models], Reply], path: str = "/models"
+) -> tuple[Operation, Operation]:
+    """Return the operations that list all models at a path and retrieve one; `render` makes the replies of both."""
     parse = partial(parse_models, dialect)
     return (
-        Operation("models", "GET", "/models", parse=parse, render=render),
-        Operation("model", "GET", "/models/{model:path}", parse=parse, render=render),
+        Operation("models", "GET", path, parse=parse, render=render),
+        Operation("model", "GET", f"{path}/{{model:path}}", parse=parse, render=render),
     )

@@ -9,10 +9,11 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import BodyModel
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import Body, Refuse, complain, read_request
 from mockserver.kinds.rerank import RankedDocument, Ranking
 
-_BOOKKEEPING = ("return_documents", "priority")
+_BOOKKEEPING = frozenset({"return_documents", "priority"})
 _TOP = ("top_n", "top_k")  # how many documents to return, in the words of different providers; 0 is all
 
 
@@ -25,13 +26,12 @@ def parse_rerank(
         raise refuse(complain("documents must not be empty", "documents"))
     name = parsed.get("model") or usual_model
     fields = parsed.get("rank_fields") or ()
-    meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
     return Call(
         dialect=dialect,
         operation="rerank",
         model=name,
         http=http,
-        meaning={**meaning, "model": name},
+        meaning={**find_meaning(body, dialect, "rerank", _BOOKKEEPING), "model": name},
         raw=body,
         messages=(Message("user", parsed["query"]),),
         documents=tuple([_read_document(each, fields) for each in parsed["documents"]]),

@@ -25,6 +25,7 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import Complaint, read_bearer, read_request
 from mockserver.dialects._reply import fail_with_detail, make_json_reply, write_request_id
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
@@ -84,7 +85,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
         dialect=NAME,
         inputs=[_read_input(each) for each in ([given] if isinstance(given, str) else given)],
         model=parsed["model"],
-        meaning={key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None},
+        meaning=find_meaning(body, NAME, "embeddings", _BOOKKEEPING),
         dimensions=parsed.get("dimensions"),
     )
 

@@ -28,6 +28,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -142,7 +143,7 @@ def _make_call(http: HttpRequest, body: Body, *, parsed: Body, inputs: Sequence[
         dialect=NAME,
         inputs=inputs,
         model=parsed["model"],
-        meaning={key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None},
+        meaning=find_meaning(body, NAME, "embeddings", _BOOKKEEPING),
         dimensions=parsed.get("output_dimension"),
     )
 

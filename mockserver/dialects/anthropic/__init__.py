@@ -7,12 +7,13 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._reply import make_model_look_ups
 from mockserver.dialects.anthropic import batches, completions, files, skills
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
 from mockserver.dialects.anthropic.bodies import COUNT, NAME
 from mockserver.dialects.anthropic.clouds import list_vertex_operations
 from mockserver.dialects.anthropic.errors import make_error_event, read_credential, write_rate_limits
-from mockserver.dialects.anthropic.models import make_model_operations
+from mockserver.dialects.anthropic.models import render_models
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import parse_messages
 
@@ -61,7 +62,7 @@ DIALECT = Dialect(
         *files.make_operations(),
         *skills.make_operations(),
         completions.make_operation(),
-        *make_model_operations(),
+        *make_model_look_ups(NAME, render_models, "/v1/models"),
         *list_vertex_operations(),
     ),
     read_credential=read_credential,

@@ -1,7 +1,6 @@
 """The models that exist, in pages, and each by its name; `find_page` serves other lists, too."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -9,23 +8,14 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import ModelLimits, Models
-from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body, parse_models
+from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import make_json_reply
-from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, write_request_id
 from mockserver.wire.parts import write_moment
 
 
-def make_model_operations() -> tuple[Operation, Operation]:
-    parse = partial(parse_models, NAME)
-    return (
-        Operation("models", "GET", "/v1/models", parse=parse, render=_render_models),
-        Operation("model", "GET", "/v1/models/{model:path}", parse=parse, render=_render_models),
-    )
-
-
-def _render_models(call: Call, outcome: Models) -> Reply:
+def render_models(call: Call, outcome: Models) -> Reply:
+    """Return the reply with a page of models, or with one of them."""
     wanted = call.http.query.get("lifecycle[]", "active").split(",")
     if not _LIFECYCLES.issuperset(wanted):
         raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")

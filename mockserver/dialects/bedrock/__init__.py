@@ -7,7 +7,6 @@ bodies depends on the model.
 """
 
 from base64 import b64decode
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,7 +16,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._parse import parse_models, read_request
+from mockserver.dialects._parse import read_request
+from mockserver.dialects._reply import make_model_look_ups
 from mockserver.dialects.bedrock import checks
 from mockserver.dialects.bedrock.errors import make_exception, read_credential, refuse
 from mockserver.dialects.bedrock.guardrails import make_guardrail_operation
@@ -89,18 +89,8 @@ DIALECT = Dialect(
         ),
         make_guardrail_operation(),
         make_rerank_operation(),
-        Operation("models", "GET", "/foundation-models", parse=partial(parse_models, NAME), render=render_models),
-        Operation(
-            "model", "GET", "/foundation-models/{model:path}", parse=partial(parse_models, NAME), render=render_models
-        ),
-        Operation("models", "GET", "/inference-profiles", parse=partial(parse_models, NAME), render=render_profiles),
-        Operation(
-            "model",
-            "GET",
-            "/inference-profiles/{model:path}",
-            parse=partial(parse_models, NAME),
-            render=render_profiles,
-        ),
+        *make_model_look_ups(NAME, render_models, "/foundation-models"),
+        *make_model_look_ups(NAME, render_profiles, "/inference-profiles"),
     ),
     read_credential=read_credential,
     fail=make_fail(
@@ -122,12 +112,5 @@ DIALECT = Dialect(
         "cohere.embed-english-v3",
     ),
     own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "embedding"}),
-    missing=dict.fromkeys(
-        (
-            "/async-invoke",
-            "/guardrail-checks",
-            "/guardrails",
-        ),
-        "{json: {}}",
-    ),
+    missing=dict.fromkeys(("/async-invoke", "/guardrail-checks", "/guardrails"), "{json: {}}"),
 )

@@ -12,6 +12,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._embeddings import ENCODINGS, make_embedding_call
 from mockserver.dialects._fields import BodyModel
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -52,14 +53,13 @@ def _parse(http: HttpRequest, validation: Validation, *, model: BodyModel, page:
     elif not messages:
         raise refuse(complain(_NOTHING, "texts"))
     name = parsed.get("model") or USUAL_MODEL
-    meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
     return make_embedding_call(
         http,
         body,
         dialect=NAME,
         inputs=messages,
         model=name,
-        meaning={**meaning, "model": name},
+        meaning={**find_meaning(body, NAME, "embeddings", _BOOKKEEPING), "model": name},
         dimensions=parsed.get("output_dimension"),
     )
 

@@ -1,7 +1,5 @@
 """The models that exist, each by its name, and whether a key is valid."""
 
-from functools import partial
-
 from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
@@ -9,8 +7,7 @@ from mockserver.core.plan import ModelLimits, Models
 from mockserver.core.seed import group_as_uuid
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import parse_models
-from mockserver.dialects._reply import make_json_reply
+from mockserver.dialects._reply import make_json_reply, make_model_look_ups
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.errors import write_header_lines
 
@@ -18,10 +15,8 @@ _CONTEXT = 128_000  # tokens of a model whose window is not known
 
 
 def make_model_operations() -> tuple[Operation, ...]:
-    parse = partial(parse_models, NAME)
     return (
-        Operation("models", "GET", "/v1/models", parse=parse, render=_render_models),
-        Operation("model", "GET", "/v1/models/{model:path}", parse=parse, render=_render_models),
+        *make_model_look_ups(NAME, _render_models, "/v1/models"),
         Operation("info", "POST", "/v1/check-api-key", parse=_parse_check, render=_render_check),
     )
 

@@ -12,8 +12,14 @@ from mockserver.core.plan import Models
 from mockserver.core.tokens import find_token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import complain, parse_models, read_object
-from mockserver.dialects._reply import make_data_reply, make_json_reply, show_model, write_request_id
+from mockserver.dialects._parse import complain, read_object
+from mockserver.dialects._reply import (
+    make_data_reply,
+    make_json_reply,
+    make_model_look_ups,
+    show_model,
+    write_request_id,
+)
 from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host
 from mockserver.dialects.compatible.request import NAME
 
@@ -23,18 +29,17 @@ _VERSION = "0.11.0"  # of vLLM
 
 def make_account_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations of a host on models and accounts."""
-    parse = partial(parse_models, NAME)
-    return (
-        *_OPERATIONS_BY_KIN.get(host.kin, ()),
-        Operation("models", "GET", "/models", parse=parse, render=partial(_render_models, host)),
-        Operation("model", "GET", "/models/{model:path}", parse=parse, render=partial(_render_model, host)),
-    )
+    own = _OPERATIONS_BY_KIN.get(host.kin, ())
+    return (*own, *make_model_look_ups(NAME, partial(_render_models, host)))
 
 
 def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
     describe = _DESCRIPTIONS.get(host.kin, show_model)
-    listed = [describe(name, outcome.created) for name in _list_names(host, outcome)]
     lines = write_request_id(call.http, call)
+    if call.operation == "model":
+        shown = describe(call.model, outcome.created)
+        return make_json_reply(200, {"data": shown} if host.kin == "openrouter" else shown, lines=lines)
+    listed = [describe(name, outcome.created) for name in _list_names(host, outcome)]
     match host.kin:
         case "together":
             return make_data_reply(200, to_json(listed), lines=lines)
@@ -47,12 +52,6 @@ def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
 def _list_names(host: Host, outcome: Models) -> Sequence[str]:
     """Return the names of the settings' models, or of the host's own if the settings name none."""
     return host.models if outcome.names == COMPATIBLE.models else outcome.names
-
-
-def _render_model(host: Host, call: Call, outcome: Models) -> Reply:
-    shown = _DESCRIPTIONS.get(host.kin, show_model)(call.model, outcome.created)
-    body = {"data": shown} if host.kin == "openrouter" else shown
-    return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
 def _show_owned_model(name: str, created: int, owner: str) -> dict[str, Json]:

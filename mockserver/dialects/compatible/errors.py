@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 from mockserver.core.frames import Frame
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure
 from mockserver.dialects import read_event, render_error_frame
 from mockserver.dialects._errors import (
@@ -36,7 +37,7 @@ def _reword_plainly(http: HttpRequest, failure: Failure) -> Failure:
     return reword_unreadable(failure, "Invalid JSON: ", "The content type must be application/json.")
 
 
-class ErrorStyle(Struct, frozen=True, kw_only=True):
+class ErrorStyle(Struct, frozen=True, kw_only=True, dict=True):
     """How a host words and renders errors.
 
     `render(error, failure, request_id)` returns the body of a reply. `word(complaint)` returns the message about a
@@ -56,7 +57,7 @@ class ErrorStyle(Struct, frozen=True, kw_only=True):
     reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
     unsupported: Messages = field(default_factory=lambda: PLAIN_UNSUPPORTED_MESSAGES)
 
-    @property
+    @lazy_property
     def table(self) -> ErrorTable:
         """The rows and messages as a table of errors."""
         return make_plain_errors(self.rows, self.messages, read_credential=read_bearer, unsupported=self.unsupported)

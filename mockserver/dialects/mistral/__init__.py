@@ -5,7 +5,6 @@ See https://docs.mistral.ai/api.
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from mockserver.core.call import Call
@@ -16,8 +15,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._fields import BodyModel, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import make_bounded_embedding_call, render_embeddings
-from mockserver.dialects._parse import parse_models, read_bearer, read_request
-from mockserver.dialects._reply import make_answer_reply, make_json_reply, make_request_hex
+from mockserver.dialects._parse import read_bearer, read_request
+from mockserver.dialects._reply import make_answer_reply, make_json_reply, make_model_look_ups, make_request_hex
 from mockserver.dialects.mistral.batches import make_file_and_batch_operations
 from mockserver.dialects.mistral.conversations import make_conversation_operations
 from mockserver.dialects.mistral.errors import fail, refuse, write_header_lines, write_rate_limits
@@ -165,8 +164,7 @@ DIALECT = Dialect(
         *make_file_and_batch_operations(_ANSWERING),
         make_transcription_operation(),
         make_speech_operation(),
-        Operation("models", "GET", "/models", parse=partial(parse_models, NAME), render=_render_models),
-        Operation("model", "GET", "/models/{model:path}", parse=partial(parse_models, NAME), render=_render_models),
+        *make_model_look_ups(NAME, _render_models),
     ),
     read_credential=read_bearer,
     is_signed=is_signed,

@@ -25,6 +25,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
+from mockserver.dialects._meaning import find_meaning
 from mockserver.dialects._parse import Body, complain, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_header_lines
@@ -70,13 +71,12 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
     document = parsed["document"]
     file = document.get("file_id")
     model = parsed.get("model") or USUAL_MODEL
-    meaning = {key: value for key, value in body.items() if value is not None}
     return Call(
         dialect=NAME,
         operation="ocr",
         model=model,
         http=http,
-        meaning={**meaning, "model": model},
+        meaning={**find_meaning(body, NAME, "ocr", frozenset()), "model": model},
         raw=body,
         messages=(Message("user", _name_document(document), parts=(translate_part(document),)),),
         has_instructions=bool(file),  # after which the name of the file comes, as what the user says

@@ -17,7 +17,7 @@ def make_messages_operation(dialect: str, path: str) -> Operation:
     def parse(http: HttpRequest, validation: Validation) -> Call:
         return replace(_find_messages().parse(http, validation), dialect=dialect)
 
-    return Operation("chat", "POST", path, parse=parse, render=_render, error=_write_event, body=_ask)
+    return Operation("chat", "POST", path, parse=parse, render=_render, error=_write_event, body=ask_claude)
 
 
 def _find_messages() -> Operation:
@@ -33,5 +33,6 @@ def _write_event(failed: Reply, last: bytes) -> Frame:
     return _find_messages().error(failed, last)
 
 
-def _ask(text: str) -> dict[str, Json]:
+def ask_claude(text: str) -> dict[str, Json]:
+    """Return the body of a request that says a text, without the model."""
     return {"max_tokens": 1024, "messages": [{"role": "user", "content": text}]}

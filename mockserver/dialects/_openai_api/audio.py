@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from math import ceil
 from types import MappingProxyType
@@ -82,18 +83,21 @@ class AudioApi(Struct, frozen=True):
 
     def make_hearing_operations(self) -> tuple[Operation, ...]:
         """Return the operations on recordings."""
+        translate = partial(self._hear, "translations")
         return (
-            Operation(
-                "transcriptions",
-                "POST",
-                "/audio/transcriptions",
-                parse=self._transcribe,
-                render=self._render_transcript,
-                error=make_error_event,
-            ),
-            Operation(
-                "translations", "POST", "/audio/translations", parse=self._translate, render=self._render_transcript
-            ),
+            self.make_transcription_operation(),
+            Operation("translations", "POST", "/audio/translations", parse=translate, render=self._render_transcript),
+        )
+
+    def make_transcription_operation(self) -> Operation:
+        """Return the operation that writes down what is said."""
+        return Operation(
+            "transcriptions",
+            "POST",
+            "/audio/transcriptions",
+            parse=partial(self._hear, "transcriptions"),
+            render=self._render_transcript,
+            error=make_error_event,
         )
 
     def _parse_speech(self, http: HttpRequest, validation: Validation) -> Call:
@@ -128,12 +132,6 @@ class AudioApi(Struct, frozen=True):
             return Reply(200, headers, data, tokens=tokens)
         headers = merge_headers(HeaderLines(STREAM_LINES + lines), outcome.headers)
         return Reply(200, headers, frames=stream_speech(data, read=outcome.prompt_tokens, written=tokens))
-
-    def _transcribe(self, http: HttpRequest, validation: Validation) -> Call:
-        return self._hear("transcriptions", http, validation)
-
-    def _translate(self, http: HttpRequest, validation: Validation) -> Call:
-        return self._hear("translations", http, validation)
 
     def _hear(self, operation: str, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a recording, whose words are the user's message if they can be heard."""

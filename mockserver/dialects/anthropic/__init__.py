@@ -7,6 +7,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._messages import ask_claude
 from mockserver.dialects._reply import make_model_look_ups
 from mockserver.dialects.anthropic import batches, completions, files, skills
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
@@ -26,10 +27,6 @@ def _ask_count(text: str) -> dict[str, Json]:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-def _ask(text: str) -> dict[str, Json]:
-    return {"max_tokens": 1024, **_ask_count(text)}
-
-
 _MODELS = (
     "claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5",
     "claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5",
@@ -46,7 +43,7 @@ DIALECT = Dialect(
             parse=parse_messages,
             render=render_message,
             error=make_error_event,
-            body=_ask,
+            body=ask_claude,
             history=HISTORY,
             shows_reasoning=True,
         ),

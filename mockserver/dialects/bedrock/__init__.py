@@ -16,6 +16,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._messages import ask_claude
 from mockserver.dialects._parse import read_request
 from mockserver.dialects._reply import make_model_look_ups
 from mockserver.dialects.bedrock import checks
@@ -51,8 +52,7 @@ def _ask_converse(text: str) -> dict[str, Json]:
 
 
 def _ask_claude(text: str) -> dict[str, Json]:
-    chat = {"messages": [{"role": "user", "content": text}], "max_tokens": 1024}
-    return {"anthropic_version": "bedrock-2023-05-31", **chat}
+    return {"anthropic_version": "bedrock-2023-05-31", **ask_claude(text)}
 
 
 def _ask_count(text: str) -> dict[str, Json]:

@@ -32,13 +32,7 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
     return make_answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
-def _make_transcription_operation() -> Operation:
-    """Return the operation, which reads recordings as OpenAI's does."""
-    api = AudioApi(NAME, write_header_lines, show=hide_usage)
-    usual = next(each for each in api.make_hearing_operations() if each.name == "transcriptions")
-    return replace(usual, path="/v2/audio/transcriptions")
-
-
+_AUDIO = AudioApi(NAME, write_header_lines, show=hide_usage)
 _MODELS = (
     "command-a-03-2025", "command-a-reasoning-08-2025", "command-a-vision-07-2025", "command-r7b-12-2024",
     "embed-v4.0", "embed-english-v3.0", "embed-multilingual-v3.0", "rerank-v4.0-pro", "rerank-v3.5",
@@ -60,7 +54,7 @@ DIALECT = Dialect(
         *make_rerank_operations(),
         *make_old_chat_operations(),
         *make_token_operations(),
-        _make_transcription_operation(),
+        replace(_AUDIO.make_transcription_operation(), path="/v2/audio/transcriptions"),
         *make_model_operations(),
     ),
     read_credential=read_bearer,

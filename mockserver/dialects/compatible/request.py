@@ -174,7 +174,9 @@ def make_parse_chat(host: Host, history: History | None) -> Callable[[HttpReques
         if type(most := chat.get("logprobs")) is int:
             chat = {**chat, "logprobs": most > 0, **({"top_logprobs": most} if most else {})}
         if validation is not Validation.OFF:
-            refuse_first(_find_own_mistakes(host, body, is_live=validation is Validation.LIVE), refuse)
+            is_live = validation is Validation.LIVE
+            asked = Chat(body, model=_find_model(body), thinks=does_think(host.thinks, body), is_live=is_live)
+            refuse_first(host.check(asked), refuse)
             # That both limits exclude each other is OpenAI's own rule.
             refuse_first(find_chat_conflicts({**chat, "max_tokens": None}), refuse)
             refuse_first(_find_own_conflicts(host, chat), refuse)
@@ -201,10 +203,6 @@ def make_parse_chat(host: Host, history: History | None) -> Callable[[HttpReques
         return call
 
     return parse
-
-
-def _find_own_mistakes(host: Host, body: Body, *, is_live: bool) -> Iterator[Complaint]:
-    return host.check(Chat(body, model=_find_model(body), thinks=does_think(host.thinks, body), is_live=is_live))
 
 
 def _find_own_conflicts(host: Host, chat: Body) -> Iterator[Complaint]:

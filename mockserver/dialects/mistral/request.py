@@ -42,7 +42,6 @@ CHAT_IDS = IdShape("", 32, "hex")
 TOOL_CALL_IDS = IdShape("", 9)
 _ROLE_AND_CONTENT = 2  # fields
 _OF_OPENAI = frozenset(("refusal", "function_call", "audio"))  # fields of OpenAI's messages that Mistral ignores
-USUAL_MODEL = "mistral-small-latest"
 
 URL = text_or("<an object>", open_shape(url=str))
 _Parts = tag_union(

@@ -23,8 +23,7 @@ _AUDIO = AudioApi(NAME, write_header_lines, urls=("file_url", "file_id"))
 
 def make_transcription_operation() -> Operation:
     """Return the operation, which reads recordings as OpenAI's does."""
-    usual = next(each for each in _AUDIO.make_hearing_operations() if each.name == "transcriptions")
-    return replace(usual, render=_render)
+    return replace(_AUDIO.make_transcription_operation(), render=_render)
 
 
 def _render(call: Call, outcome: Transcript) -> Reply:

@@ -1,6 +1,7 @@
 """What every connection has, whatever is spoken on it: its place in the server, its deadline, and its end."""
 
 import asyncio
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import inf
@@ -21,6 +22,8 @@ from mockserver.server.http.newcomers import Newcomers
 from mockserver.server.http.parser import RequestHead
 from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses, reset
 from mockserver.server.limits import Unsent
+
+log = logging.getLogger("mockserver")
 
 Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
 
@@ -50,6 +53,13 @@ class Shared:
         self.newcomers = Newcomers()
         self.wheel = Wheel(is_crowded=self.newcomers.are_waiting)
         self.starts = AnswerStarts()
+        self._has_warned = False  # of TLS
+
+    def warn_of_tls(self) -> None:
+        """Say once what is wrong with a client that speaks TLS: it only shows an error of its own."""
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning("a client spoke TLS, which this server does not: its URL must begin with http://, not https://")
 
 
 class Connection(asyncio.Protocol, ABC):

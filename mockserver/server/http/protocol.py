@@ -241,6 +241,7 @@ class ConnectionProtocol(Connection):
             protocol.begin(data)
             return False
         if data.startswith(_TLS):
+            self.shared.warn_of_tls()
             self.refuse(make_bad_request("This is a TLS handshake: the URL must begin with http://, not https://."))
             return False
         return True

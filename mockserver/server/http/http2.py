@@ -48,6 +48,7 @@ from mockserver.server.http.tcp import MAX_DRAINED
 
 MAX_STREAMS = 100  # requests of a connection that are answered at a time
 MAX_CYCLES = 4 * MAX_STREAMS  # of a connection, with those whose client no longer waits, before it is cut
+MAX_READ = 16_384  # bytes that are read before others have their turn
 MAX_FRAME = 16_384  # bytes of an answer in one frame, also if the client would take more
 MAX_PARTIAL = 1 << 18  # bytes without a whole head or other frame; h2 would take a frame of 16 MB before it looks
 MAX_CONTROL = 1 << 20  # bytes that wait in a connection before its client is cut: answers wait long before
@@ -81,6 +82,7 @@ class Http2Protocol(Connection):
         self.h2 = ServerFrames()
         self.room = asyncio.Event()  # set when a client takes more of an answer than before
         self._cycles = dict[int, Http2Cycle]()  # that run, by stream
+        self._rests = dict[int, int]()  # how much has come of requests after their answers, by stream
         self._partial = 0  # bytes that have come of a frame, or of frames that are one head
         self._is_leaving = False  # the client has said goodbye
         self._idle_by = inf  # when the client must have begun a request
@@ -100,6 +102,24 @@ class Http2Protocol(Connection):
     def data_received(self, data: bytes) -> None:
         if self.is_ending:
             self.drop(data)
+        elif len(data) <= MAX_READ:
+            self._read(data)
+        else:
+            self.flow.pause_reading()
+            self._read_in_turns(memoryview(data))
+
+    def _read_in_turns(self, data: memoryview) -> None:
+        """Read what has come piece by piece: others have their turns meanwhile, also if it is thousands of frames."""
+        self._read(bytes(data[:MAX_READ]))
+        if self.is_ending:
+            return
+        if len(data) > MAX_READ:
+            asyncio.get_running_loop().call_soon(self._read_in_turns, data[MAX_READ:])
+        else:
+            self.flow.resume_reading()
+
+    def _read(self, data: bytes) -> None:
+        if self.is_ending:
             return
         come = self.h2.come
         try:
@@ -162,10 +182,14 @@ class Http2Protocol(Connection):
                     self._drop(stream, length)
                 else:
                     cycle.take_frame(data, length)
-            case StreamEnded(stream_id=stream) if stream in self._cycles:
-                self._cycles[stream].take(b"", is_last=True)
-            case StreamReset(stream_id=stream) if stream in self._cycles:
-                self._cycles[stream].leave()
+            case StreamEnded(stream_id=stream):
+                self._rests.pop(stream, None)
+                if stream in self._cycles:
+                    self._cycles[stream].take(b"", is_last=True)
+            case StreamReset(stream_id=stream):
+                self._rests.pop(stream, None)
+                if stream in self._cycles:
+                    self._cycles[stream].leave()
             case WindowUpdated():
                 self.room.set()
             case RemoteSettingsChanged():
@@ -178,10 +202,12 @@ class Http2Protocol(Connection):
 
     def _drop(self, stream: int, length: int) -> None:
         """Let the rest of a request pass that was answered before it came: a reset would overtake the answer."""
-        self._dropped += length
-        if self._dropped > MAX_DRAINED:
+        dropped = self._rests.get(stream, 0) + length
+        if dropped > MAX_DRAINED:
+            self._rests.pop(stream, None)
             self.end_stream(stream, ErrorCodes.NO_ERROR)
         else:
+            self._rests[stream] = dropped
             self.h2.acknowledge_received_data(length, stream)
 
     def _start(self, stream: int, fields: list[Field]) -> None:
@@ -206,7 +232,7 @@ class Http2Protocol(Connection):
     def forget(self, stream: int) -> None:
         """Take note that a request was answered, or will not be."""
         del self._cycles[stream]
-        if not self._cycles:
+        if not (self._cycles or self.is_ending):
             self._expect_request()
             if self.stopping:
                 self._say_goodbye()
@@ -242,7 +268,7 @@ class Http2Protocol(Connection):
     def flush(self) -> None:
         """Send what h2 has written."""
         data = self.h2.data_to_send()
-        if self.transport.is_closing():
+        if self.is_ending or self.transport.is_closing():
             return
         self.transport.write(data)
         if self.transport.get_write_buffer_size() > MAX_CONTROL:
@@ -271,6 +297,7 @@ class Http2Cycle(RequestCycle):
         self._stream = stream
         self._whole_by = connection.watch.time + connection.watch.deadlines.body
         self._owed = 0  # bytes of the window that the client gets back when those that have come are read
+        self.held = 0  # bytes of `max_unsent` that the rest of an answer takes for which the client has no room
         self._has_body = False  # what the application sends as its body is part of the answer
 
     # What the connection calls
@@ -294,6 +321,7 @@ class Http2Cycle(RequestCycle):
 
     def _finish(self, task: asyncio.Task[None]) -> None:
         super()._finish(task)
+        self._connection.shared.unsent.release(self)
         self._make_room()
         self._connection.forget(self._stream)
 
@@ -302,7 +330,7 @@ class Http2Cycle(RequestCycle):
         self._connection.flush()
 
     def _make_room(self) -> None:
-        if self._owed:
+        if self._owed and not self._connection.is_ending:
             self._connection.h2.acknowledge_received_data(self._owed, self._stream)
             self._connection.flush()
             self._owed = 0
@@ -324,6 +352,7 @@ class Http2Cycle(RequestCycle):
                 return
             size = min(self._measure_room(), len(rest))
             if rest and not size:
+                connection.shared.unsent.settle(self, len(rest))
                 connection.room.clear()
                 await connection.room.wait()
                 continue

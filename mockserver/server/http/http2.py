@@ -4,6 +4,7 @@ Each request is answered by the application in a task, beside the others of its 
 """
 
 import asyncio
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
@@ -40,8 +41,8 @@ from mockserver.server.http.parser import (
     check_target,
     make_bad_request,
     make_head,
+    make_refused_head,
     measure_head,
-    read_path,
 )
 from mockserver.server.http.request_cycle import RequestCycle, make_refusal
 from mockserver.server.http.tcp import MAX_DRAINED
@@ -53,6 +54,8 @@ MAX_FRAME = 16_384  # bytes of an answer in one frame, also if the client would 
 MAX_PARTIAL = 1 << 18  # bytes without a whole head or other frame; h2 would take a frame of 16 MB before it looks
 MAX_CONTROL = 1 << 20  # bytes that wait in a connection before its client is cut: answers wait long before
 MAX_TABLE = 4096  # bytes of headers that are kept to be referred to, also if the client would keep more
+_METHOD = re.compile(rb"[A-Z-]{1,32}")
+_TARGET = re.compile(rb"[!-~]*")
 _OF_CONNECTIONS = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 
 
@@ -391,15 +394,17 @@ class Http2Cycle(RequestCycle):
 def read_head(fields: list[Field]) -> RequestHead:
     """Return the head of a request from its fields, which h2 has checked. Raises Failure if it cannot be accepted."""
     pseudo, headers = split_fields(fields)
-    method = pseudo[b":method"].decode("latin-1")
+    if not _METHOD.fullmatch(pseudo[b":method"]):
+        raise make_bad_request("The method of the request is not valid.")
+    method = pseudo[b":method"].decode()
     target = pseudo.get(b":path", b"")
     check_size(target, headers, measure_head(target, headers))
     check_framing("1.1", [field for field in headers if field[0] in FRAMING])
     check_target(method, target)
     if target[:1] not in (b"/", b"*"):
         raise make_bad_request("The :path of the request is not a path.")
-    if not target.isascii():
-        raise make_bad_request("The target of the request is not ASCII.")
+    if not _TARGET.fullmatch(target):
+        raise make_bad_request("The target of the request has characters that must be percent-encoded.")
     expects = any(name == b"expect" for name, _ in headers)
     return make_head(method, target, headers, version="2", keep_alive=True, expects=expects)
 
@@ -407,9 +412,9 @@ def read_head(fields: list[Field]) -> RequestHead:
 def describe_refused(fields: list[Field]) -> RequestHead:
     """Return as much of a head that cannot be accepted as may be shown in a refusal."""
     pseudo, headers = split_fields(fields)
-    head = make_head(pseudo[b":method"].decode("latin-1"), b"/", [], version="2", keep_alive=True, expects=False)
-    head.path = read_path(pseudo.get(b":path", b""), headers)
-    return head
+    method = pseudo[b":method"]
+    shown = method.decode() if _METHOD.fullmatch(method) else ""
+    return make_refused_head(shown, pseudo.get(b":path", b""), headers, version="2")
 
 
 def split_fields(fields: list[Field]) -> tuple[dict[bytes, bytes], list[Field]]:

@@ -158,17 +158,7 @@ class RequestParser:
         """Return as much of the head that is being read as may be shown in a refusal."""
         is_known = self.stage is Stage.HEAD and self._url != b""
         method = self._llhttp.get_method().decode() if is_known else ""
-        path = read_path(self._url, self._headers) if is_known else "/"
-        return RequestHead(
-            method=method,
-            path=path,
-            raw_path=b"",
-            query=b"",
-            table=tabulate(()),
-            version="1.1",
-            keep_alive=False,
-            expects=False,
-        )
+        return make_refused_head(method, self._url if is_known else b"/", self._headers, version="1.1")
 
     def _feed(self, data: bytes | memoryview) -> memoryview | None:
         """Let llhttp parse. Return what is still to be read, behind a head that asks to change protocols."""
@@ -327,6 +317,13 @@ def make_head(
         expects=expects,
         passes_page_check=passes_page_check(method, table.by_name),
     )
+
+
+def make_refused_head(method: str, target: bytes, headers: list[Field], *, version: str) -> RequestHead:
+    """Return as much of a head that cannot be accepted as may be shown in a refusal."""
+    head = make_head(method, b"/", [], version=version, keep_alive=False, expects=False)
+    head.path = read_path(target, headers)
+    return head
 
 
 class KnownHead(Struct, eq=False):

@@ -310,6 +310,25 @@ def test_a_flood_of_frames_leaves_others_their_turns(port: int, monkeypatch: pyt
         sending.join()
 
 
+def test_a_client_that_stops_sending_and_does_not_read_is_not_waited_for() -> None:
+    has_begun, has_noticed = threading.Event(), threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        has_begun.set()
+        await answer(send, bytes(20_000_000))
+        assert scope["extensions"][WIRE].gone
+        has_noticed.set()
+
+    with serve_app(app, deadlines=SHORT) as port, open_line(port) as line:
+        line.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1 << 30})
+        line.h2.increment_flow_control_window(1 << 30)
+        line.begin("GET", "/", end=True)
+        assert has_begun.wait(PATIENCE)
+        time.sleep(0.3)
+        line.socket.shutdown(socket.SHUT_WR)
+        assert has_noticed.wait(PATIENCE)
+
+
 def test_an_answer_that_has_no_room_counts_as_unread() -> None:
     wires = list[Any]()
 

@@ -79,16 +79,16 @@ class Connection(asyncio.Protocol, ABC):
         self.tasks: set[Any] = shared.server_state.tasks
         self.stopping = False  # the server stops
 
-        # By when the client has to go on, in the time of the watch
-        self.due = inf  # when the watch has to look
+        # The client
+        self.half_closed = False  # it has stopped sending, but may still read
+        self.due = inf  # when the watch has to look, in its time
         self.whole_by = inf  # when what is being read must be whole
+        self._addresses: dict[str, Any] | None = None  # of both ends, once an application was told
 
         # The end
-        self.half_closed = False  # the client has stopped sending, but may still read
         self.is_ending = False  # nothing more is to be written
         self._untaken = inf  # bytes that the client had not taken at the last look, while the connection ends
-        self._dropped = 0  # bytes that nobody read
-        self._addresses: dict[str, Any] | None = None  # of both ends, once an application was told
+        self._dropped = 0  # bytes that have come since then
 
     # Its place in the server
 
@@ -127,6 +127,11 @@ class Connection(asyncio.Protocol, ABC):
         return head.make_scope(**self._addresses, state=self.shared.app_state.copy(), extensions={WIRE: wire})
 
     # What the transport calls
+
+    def eof_received(self) -> bool | None:
+        """End the connection of a client that has stopped sending; return whether it stays open all the same."""
+        self.end()
+        return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.leave_server()
@@ -189,7 +194,7 @@ class Connection(asyncio.Protocol, ABC):
             self.transport.close()
 
     def drop(self, data: bytes) -> None:
-        """Take note of bytes that nobody reads; cut a client that sends too many."""
+        """Drop what comes at the end; cut a client that sends too much."""
         self._dropped += len(data)
         if self._dropped > MAX_DRAINED:
             self.transport.abort()

@@ -144,6 +144,10 @@ class Http2Protocol(Connection):
             self.expect_nothing()
         self.flush()
 
+    def eof_received(self) -> bool | None:
+        self.leave()
+        return super().eof_received()
+
     def leave(self) -> None:
         for cycle in self._cycles.values():
             cycle.leave()
@@ -298,9 +302,9 @@ class Http2Cycle(RequestCycle):
     def __init__(self, connection: Http2Protocol, stream: int, head: RequestHead, app: ASGIApp) -> None:
         super().__init__(connection, head, app, is_whole=False)
         self._stream = stream
-        self._whole_by = connection.watch.time + connection.watch.deadlines.body
+        self._whole_by = connection.watch.time + connection.watch.deadlines.body  # its body must be
         self._owed = 0  # bytes of the window that the client gets back when those that have come are read
-        self.held = 0  # bytes of `max_unsent` that the rest of an answer takes for which the client has no room
+        self.held = 0  # bytes of `max_unsent`: the rest of an answer for which the client has no room
         self._has_body = False  # what the application sends as its body is part of the answer
 
     # What the connection calls

@@ -170,8 +170,8 @@ class ConnectionProtocol(Connection):
 
     def _queue(self, cycle: "Http1Cycle") -> None:
         self._latest = cycle
-        if not self.pipeline.add(cycle):
-            self._look_soon()
+        if not self.pipeline.add(cycle):  # nothing more is read: look whether the client is still there
+            self.due = min(self.due, self.watch.time + CLIENT_CHECK)
 
     def finish_answer(self, *, keep_alive: bool) -> None:
         """Take note that an answer was sent: start the next, if the connection stays open."""
@@ -232,7 +232,7 @@ class ConnectionProtocol(Connection):
                 self._read(data)
 
     def _begin(self, data: bytes) -> bool:
-        """Return whether a client that begins so speaks HTTP/1.1; else go on as it does, or refuse it."""
+        """Return whether a client that begins so speaks HTTP/1.1; else serve or refuse it."""
         if data.startswith(_PREFACE):
             from mockserver.server.http.http2 import Http2Protocol  # few clients need it
 
@@ -252,10 +252,6 @@ class ConnectionProtocol(Connection):
         """Return how many seconds the head or body that is being read may take."""
         deadlines = self.watch.deadlines
         return deadlines.head if self.parser.stage is Stage.HEAD else deadlines.body
-
-    def _look_soon(self) -> None:
-        """Look whether a client is still there that is not read from."""
-        self.due = min(self.due, self.watch.time + CLIENT_CHECK)
 
     def check_client(self, now: float) -> None:
         """End what takes too long: a client that takes or sends nothing more, has left, or does not begin."""

@@ -11,8 +11,8 @@ import uvicorn
 
 from mockserver.core.http import Reply
 from mockserver.core.plan import REASONS, Failure
+from mockserver.server.http.any_connection import Refuse
 from mockserver.server.http.deadlines import Deadlines
-from mockserver.server.http.pipeline import Refuse
 from mockserver.server.http.protocol import ProtocolFactory
 from mockserver.server.run import bind
 

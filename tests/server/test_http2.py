@@ -29,8 +29,9 @@ from h2.settings import SettingCodes
 
 from mockserver.delivery.connection import WIRE
 from mockserver.server.app import Site
+from mockserver.server.http import http2
 from mockserver.server.http.deadlines import Deadlines
-from mockserver.server.http.http2 import MAX_CYCLES, MAX_FRAME, MAX_STREAMS
+from mockserver.server.http.http2 import MAX_CYCLES, MAX_FRAME, MAX_READ, MAX_STREAMS, Http2Protocol
 from mockserver.server.live import Live
 from mockserver.testing import MockServer
 from tests.kit.app_server import serve_app
@@ -134,11 +135,16 @@ class Line:
                     return headers, body
         raise AssertionError("the connection was closed")
 
-    def settle(self) -> None:
-        """Return when both ends have read what the other has sent."""
+    def settle(self) -> list[Event]:
+        """Return what the server has said, when both ends have read what the other has sent."""
         self.h2.ping(bytes(8))
         self.flush()
-        assert any(isinstance(event, PingAckReceived) for event in self.events())
+        said = list[Event]()
+        for event in self.events():
+            if isinstance(event, PingAckReceived):
+                return said
+            said.append(event)
+        raise AssertionError("the connection was closed")
 
     def receive_reset(self) -> tuple[int, ErrorCodes | int | None]:
         """Return the next stream that the server ends early, and why."""
@@ -189,6 +195,9 @@ def test_large_bodies_pass_the_windows_of_both_ends(port: int) -> None:
         ("PUT", "/v1/models", 405, "Not allowed to PUT"),
         ("GET", "/v1/models#part", 400, "contains a #"),
         ("GET", "http://x/v1/models", 400, "is not a path"),
+        ("GET", "/v1/a model", 400, "percent-encoded"),
+        ("GET", "/v1/mod\u00e9l", 400, "percent-encoded"),
+        ("G ET", "/v1/models", 400, "method of the request is not valid"),
         ("GET", f"/v1/{'x' * 40_000}", 414, "longer than"),
         ("GET", "/v1/%6dodels", 200, "gpt-4o"),
     ],
@@ -227,6 +236,19 @@ def test_an_upload_that_is_too_large_is_refused_before_it_has_come() -> None:
         assert headers[":status"] == "200"
 
 
+def test_the_rest_of_each_refused_upload_is_dropped_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http2, "MAX_DRAINED", 7_000)
+    with serve(local("settings: {max_body: 1000}\n").live) as port, open_line(port) as line:
+        for _ in range(3):
+            stream = line.begin(headers={"content-length": "10000"})
+            assert line.receive(stream)[0][":status"] == "413"
+            line.h2.send_data(stream, b"x" * 5_000)
+            assert not any(isinstance(event, StreamReset) for event in line.settle())
+        line.h2.send_data(stream, b"x" * 5_000)
+        line.flush()
+        assert line.receive_reset() == (stream, ErrorCodes.NO_ERROR)
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_fault_breaks_off_one_answer(streams: bool, live: Live, port: int) -> None:
     with httpx2.Client(http1=False, http2=True, base_url=f"http://127.0.0.1:{port}") as client:
@@ -258,9 +280,68 @@ def test_a_client_that_waits_no_longer_is_noticed(live: Live, port: int) -> None
 def test_what_is_not_http_2_ends_the_connection(sent: bytes, port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
         line.sendall(sent)
-        with suppress(ConnectionResetError):  # some of what was sent is not read
-            while line.recv(65_536):
-                pass
+        while line.recv(65_536):  # what the server has not read is no reset
+            pass
+
+
+def test_a_flood_of_frames_leaves_others_their_turns(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = list[int]()
+
+    def read_slowly(protocol: Http2Protocol, data: bytes, read: Any = Http2Protocol._read) -> None:
+        time.sleep(0.005)
+        sizes.append(len(data))
+        read(protocol, data)
+
+    def send() -> None:
+        with suppress(OSError):  # the test has ended
+            line.socket.sendall(flood)
+
+    flood = b"\0\0\x04\x08\0\0\0\0\0\0\0\0\1" * 400_000  # a byte more for the window each
+    with open_line(port) as other:
+        with open_line(port) as line:
+            line.settle()
+            other.settle()
+            monkeypatch.setattr(Http2Protocol, "_read", read_slowly)
+            sending = threading.Thread(target=send)
+            sending.start()
+            wait_until_true(lambda: len(sizes) > 20)
+            assert other.receive(other.begin("GET", "/v1/models", end=True))[0][":status"] == "200"
+            assert (max(sizes), sum(sizes) < len(flood)) == (MAX_READ, True)
+        sending.join()
+
+
+def test_a_client_that_stops_sending_and_does_not_read_is_not_waited_for() -> None:
+    has_begun, has_noticed = threading.Event(), threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        has_begun.set()
+        await answer(send, bytes(20_000_000))
+        assert scope["extensions"][WIRE].gone
+        has_noticed.set()
+
+    with serve_app(app, deadlines=SHORT) as port, open_line(port) as line:
+        line.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1 << 30})
+        line.h2.increment_flow_control_window(1 << 30)
+        line.begin("GET", "/", end=True)
+        assert has_begun.wait(PATIENCE)
+        time.sleep(0.3)
+        line.socket.shutdown(socket.SHUT_WR)
+        assert has_noticed.wait(PATIENCE)
+
+
+def test_an_answer_that_has_no_room_counts_as_unread() -> None:
+    wires = list[Any]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        wires.append(scope["extensions"][WIRE])
+        await answer(send, bytes(300_000))
+
+    with serve_app(app) as port, open_line(port) as line:
+        line.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1_000})
+        stream = line.begin("GET", "/", end=True)
+        wait_until_true(lambda: bool(wires) and wires[0].held == 299_000)
+        assert line.receive(stream)[1] == bytes(300_000)
+        wait_until_true(lambda: wires[0].held == 0)
 
 
 def test_a_request_beyond_the_limit_is_refused_alone() -> None:

@@ -207,10 +207,10 @@ def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
     loops = list[asyncio.AbstractEventLoop]()
     begin = socket_protocol.SocketProtocol.begin
 
-    def note(protocol: socket_protocol.SocketProtocol) -> None:
+    def note(protocol: socket_protocol.SocketProtocol, rest: bytes) -> None:
         made.append(protocol)
         loops.append(asyncio.get_running_loop())
-        begin(protocol)
+        begin(protocol, rest)
 
     monkeypatch.setattr(socket_protocol.SocketProtocol, "begin", note)
     monkeypatch.setattr(responses_session, "MAX_WAITING", 1)

@@ -96,13 +96,17 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
         server.verify()
 
 
-def test_a_tls_handshake_is_named(server: MockServer) -> None:
+def test_a_tls_handshake_is_named(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
     why = "This is a TLS handshake: the URL must begin with http://"
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as wire:
-        wire.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
-        assert why.encode() in wire.recv(10_000)
+    for _ in range(2):
+        with socket.create_connection((host, int(port)), timeout=30) as wire:
+            wire.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+            assert why.encode() in wire.recv(10_000)
     assert server.calls[0].error.startswith(why)
+    assert [record.message for record in caplog.records] == [  # once
+        "a client spoke TLS, which this server does not: its URL must begin with http://, not https://"
+    ]
 
 
 def test_requests_of_a_batch_count_as_calls(server: MockServer) -> None:

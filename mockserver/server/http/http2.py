@@ -4,7 +4,8 @@ Each request is answered by the application in a task, beside the others of its 
 """
 
 import asyncio
-import logging
+import re
+from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 from typing import Any
@@ -23,15 +24,13 @@ from h2.events import (
     WindowUpdated,
 )
 from h2.exceptions import ProtocolError, StreamClosedError
-from starlette.types import ASGIApp, Message
-from uvicorn.server import ServerState
+from starlette.types import ASGIApp
 
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import encode_header
-from mockserver.delivery.paced import PacedStream
-from mockserver.server.http.deadlines import CLIENT_CHECK, DeadlineWatch
+from mockserver.server.http.any_connection import Connection, Shared
+from mockserver.server.http.deadlines import CLIENT_CHECK
 from mockserver.server.http.framing import check_fields
 from mockserver.server.http.parser import (
     FRAMING,
@@ -42,23 +41,22 @@ from mockserver.server.http.parser import (
     check_target,
     make_bad_request,
     make_head,
+    make_refused_head,
     measure_head,
-    read_path,
 )
-from mockserver.server.http.pipeline import Connection
-from mockserver.server.http.request_cycle import NOTICE_TIME
-from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, reset
-from mockserver.server.visit import CRASHED, STOPPING
+from mockserver.server.http.request_cycle import RequestCycle, make_refusal
+from mockserver.server.http.tcp import MAX_DRAINED
 
 MAX_STREAMS = 100  # requests of a connection that are answered at a time
 MAX_CYCLES = 4 * MAX_STREAMS  # of a connection, with those whose client no longer waits, before it is cut
+MAX_READ = 16_384  # bytes that are read before others have their turn
 MAX_FRAME = 16_384  # bytes of an answer in one frame, also if the client would take more
 MAX_PARTIAL = 1 << 18  # bytes without a whole head or other frame; h2 would take a frame of 16 MB before it looks
 MAX_CONTROL = 1 << 20  # bytes that wait in a connection before its client is cut: answers wait long before
 MAX_TABLE = 4096  # bytes of headers that are kept to be referred to, also if the client would keep more
+_METHOD = re.compile(rb"[A-Z-]{1,32}")
+_TARGET = re.compile(rb"[!-~]*")
 _OF_CONNECTIONS = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
-
-log = logging.getLogger("mockserver")
 
 
 class ServerFrames(H2Connection):
@@ -79,44 +77,22 @@ class ServerFrames(H2Connection):
         return [], [ConnectionTerminated()]
 
 
-class Http2Protocol(asyncio.Protocol):
-    """One connection of a client that speaks HTTP/2."""
+class Http2Protocol(Connection):
+    """The connection of a client that speaks HTTP/2."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        app: ASGIApp,
-        *,
-        server_state: ServerState,
-        watch: DeadlineWatch,
-    ) -> None:
-        """Take over a connection whose client has begun with HTTP/2."""
-        self.transport = connection.transport
-        self.flow = connection.flow
-        self.tasks = connection.tasks
-        self.refuse_unread = connection.refuse_unread
-        self.make_scope = connection.make_scope
-        self.server_state = server_state
-        self.watch = watch
-        self.app = app
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared)
         self.h2 = ServerFrames()
-        self.stopping = False
-        self.due = inf
         self.room = asyncio.Event()  # set when a client takes more of an answer than before
-        self._connections: set[Any] = server_state.connections
-        self._dropped = 0  # bytes of requests that were answered before they were whole
         self._cycles = dict[int, Http2Cycle]()  # that run, by stream
+        self._rests = dict[int, int]()  # how much has come of requests after their answers, by stream
         self._partial = 0  # bytes that have come of a frame, or of frames that are one head
         self._is_leaving = False  # the client has said goodbye
         self._idle_by = inf  # when the client must have begun a request
-        self._whole_by = inf  # when the head or other frame that is being read must be whole
-        self._reads_no_more = False
         self._turn = asyncio.Lock()  # of the answer that writes the next frame
 
     def begin(self, data: bytes) -> None:
-        """Serve the connection, of which this has come."""
-        self._connections.add(self)
-        self.watch.enter(self)
+        """Serve the client, of whom this has come."""
         self._expect_request()
         self.h2.initiate_connection()
         # Clients are told to have 100 streams. h2 would cut one that has begun more before it was told.
@@ -127,73 +103,79 @@ class Http2Protocol(asyncio.Protocol):
     # What the transport calls
 
     def data_received(self, data: bytes) -> None:
-        if self._reads_no_more:
+        if self.is_ending:
+            self.drop(data)
+        elif len(data) <= MAX_READ:
+            self._read(data)
+        else:
+            self.flow.pause_reading()
+            self._read_in_turns(memoryview(data))
+
+    def _read_in_turns(self, data: memoryview) -> None:
+        """Read what has come piece by piece: others have their turns meanwhile, also if it is thousands of frames."""
+        self._read(bytes(data[:MAX_READ]))
+        if self.is_ending:
+            return
+        if len(data) > MAX_READ:
+            asyncio.get_running_loop().call_soon(self._read_in_turns, data[MAX_READ:])
+        else:
+            self.flow.resume_reading()
+
+    def _read(self, data: bytes) -> None:
+        if self.is_ending:
             return
         come = self.h2.come
         try:
             events = self.h2.receive_data(data)
         except ProtocolError:  # of which h2 tells the client
-            self.flush()
-            self._leave()
-            self.transport.close()
+            self._end_all(drains=True)
             return
         for event in events:
             self._take(event)
-            if self._reads_no_more:
+            if self.is_ending:
                 return
         self._partial = 0 if self.h2.come > come else self._partial + len(data)
         if self._partial > MAX_PARTIAL:
-            self._end(ErrorCodes.FRAME_SIZE_ERROR)
+            self._say_goodbye(ErrorCodes.FRAME_SIZE_ERROR)
             return
-        if not self._partial:
-            self._whole_by = inf
-        elif self._whole_by == inf:
-            self._whole_by = self.watch.time + self.watch.deadlines.head
-        if not self._cycles:
-            self.due = min(self._idle_by, self._whole_by)
+        if self._partial:
+            self.expect_whole(self.watch.deadlines.head)
+        else:
+            self.expect_nothing()
         self.flush()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._connections.discard(self)
-        self.watch.leave(self)
-        self._leave()
-        self.flow.resume_writing()
-        self.transport.close()
+    def eof_received(self) -> bool | None:
+        self.leave()
+        return super().eof_received()
 
-    def pause_writing(self) -> None:
-        self.flow.pause_writing()
-
-    def resume_writing(self) -> None:
-        self.flow.resume_writing()
+    def leave(self) -> None:
+        for cycle in self._cycles.values():
+            cycle.leave()
 
     # What the server and its watch call
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is being sent."""
         return bool(self._cycles)
 
     def shutdown(self) -> None:
-        """Stop with the server: open requests are still answered, unless this is called twice."""
         if self.stopping:
             self.transport.abort()
             return
         self.stopping = True
         if not self._cycles:
-            self._end()
+            self._say_goodbye()
 
-    def handle_deadline(self, now: float) -> None:
+    def check_client(self, now: float) -> None:
         """Refuse requests whose body takes too long, and end a connection that nobody uses."""
-        if self._reads_no_more:
-            self.transport.abort()
-            return
         for cycle in self._cycles.values():
-            if cycle.is_late(now):
-                cycle.fail(Failure("timeout", "The body of the request took too long."))
+            cycle.check_body(now)
         if self._cycles:
             self.due = now + CLIENT_CHECK
+        elif now < min(self._idle_by, self.whole_by):
+            self._set_due()
         else:
-            self._end()
+            self._say_goodbye()
 
     # Requests
 
@@ -203,14 +185,18 @@ class Http2Protocol(asyncio.Protocol):
                 self._start(stream, [(bytes(name), bytes(value)) for name, value in headers])
             case DataReceived(stream_id=stream, data=data, flow_controlled_length=length):
                 cycle = self._cycles.get(stream)
-                if cycle is None:
+                if cycle is None or not cycle.is_open:
                     self._drop(stream, length)
                 else:
-                    cycle.take(data, length)
-            case StreamEnded(stream_id=stream) if stream in self._cycles:
-                self._cycles[stream].complete()
-            case StreamReset(stream_id=stream) if stream in self._cycles:
-                self._cycles[stream].leave()
+                    cycle.take_frame(data, length)
+            case StreamEnded(stream_id=stream):
+                self._rests.pop(stream, None)
+                if stream in self._cycles:
+                    self._cycles[stream].take(b"", is_last=True)
+            case StreamReset(stream_id=stream):
+                self._rests.pop(stream, None)
+                if stream in self._cycles:
+                    self._cycles[stream].leave()
             case WindowUpdated():
                 self.room.set()
             case RemoteSettingsChanged():
@@ -223,48 +209,50 @@ class Http2Protocol(asyncio.Protocol):
 
     def _drop(self, stream: int, length: int) -> None:
         """Let the rest of a request pass that was answered before it came: a reset would overtake the answer."""
-        self._dropped += length
-        if self._dropped > MAX_DRAINED:
+        dropped = self._rests.get(stream, 0) + length
+        if dropped > MAX_DRAINED:
+            self._rests.pop(stream, None)
             self.end_stream(stream, ErrorCodes.NO_ERROR)
         else:
+            self._rests[stream] = dropped
             self.h2.acknowledge_received_data(length, stream)
 
     def _start(self, stream: int, fields: list[Field]) -> None:
         """Answer a request whose head has come. A client that leaves requests faster than they end is cut."""
         if len(self._cycles) >= MAX_CYCLES:
-            self._end(ErrorCodes.ENHANCE_YOUR_CALM)
+            self._say_goodbye(ErrorCodes.ENHANCE_YOUR_CALM)
             return
         is_full = sum(cycle.is_open for cycle in self._cycles.values()) >= MAX_STREAMS
         if is_full or self.stopping:
             self.end_stream(stream, ErrorCodes.REFUSED_STREAM)
             return
-        app = self.app
+        app = self.shared.config.loaded_app
         try:
             head = read_head(fields)
         except Failure as failure:
-            told = failure
             head = describe_refused(fields)
-
-            async def app(*_: object) -> None:
-                raise told.renew()  # its own traceback leads to the connection
-
+            app = make_refusal(failure)
         self.due = min(self.due, self.watch.time + CLIENT_CHECK)
-        self._cycles[stream] = Http2Cycle(self, stream, head, app)
+        cycle = self._cycles[stream] = Http2Cycle(self, stream, head, app)
+        cycle.start()
 
     def forget(self, stream: int) -> None:
         """Take note that a request was answered, or will not be."""
         del self._cycles[stream]
-        if not self._cycles:
+        if not (self._cycles or self.is_ending):
             self._expect_request()
             if self.stopping:
-                self._end()
+                self._say_goodbye()
 
     def _expect_request(self) -> None:
         """Give the client time to begin a request, or to close: little if it has said goodbye."""
         watch = self.watch
         self._idle_by = watch.time + watch.deadlines.farewell if self._is_leaving else watch.idle_until
         if not self._cycles:
-            self.due = min(self._idle_by, self._whole_by)
+            self._set_due()
+
+    def _set_due(self) -> None:
+        self.due = min(self._idle_by, self.whole_by)
 
     # Answers
 
@@ -287,185 +275,91 @@ class Http2Protocol(asyncio.Protocol):
     def flush(self) -> None:
         """Send what h2 has written."""
         data = self.h2.data_to_send()
-        if self.transport.is_closing():
+        if self.is_ending or self.transport.is_closing():
             return
         self.transport.write(data)
         if self.transport.get_write_buffer_size() > MAX_CONTROL:
             self.transport.abort()
 
-    def _end(self, why: ErrorCodes = ErrorCodes.NO_ERROR) -> None:
-        """Say goodbye, and close: whoever still waits for an answer gets none."""
-        if not self._reads_no_more:
+    def _say_goodbye(self, why: ErrorCodes = ErrorCodes.NO_ERROR) -> None:
+        """Tell the client that the connection ends, and end it."""
+        if not self.is_ending:
             self.h2.close_connection(why)
-            self.flush()
-            self._leave()
-            self.due = self.watch.time + self.watch.deadlines.linger
-            self.transport.close()
+            self._end_all(drains=why is not ErrorCodes.NO_ERROR)
 
-    def _leave(self) -> None:
-        """Take note that nothing more is read or sent."""
-        self._reads_no_more = True
-        for cycle in self._cycles.values():
-            cycle.leave()
+    def _end_all(self, *, drains: bool) -> None:
+        """End the connection: whoever still waits for an answer gets none."""
+        self.flush()
+        self.leave()
+        self.end(drains=drains)
 
 
-class Http2Cycle:
-    """A request, and its answer by an application in a task. `send` is ASGI's; the rest is the `Wire` of the answer."""
+class Http2Cycle(RequestCycle):
+    """A request and its answer by an application, on a stream of a connection of HTTP/2."""
 
-    half_closed = False  # whether a client that has sent all is still there, its connection shows
+    _connection: Http2Protocol
 
     def __init__(self, connection: Http2Protocol, stream: int, head: RequestHead, app: ASGIApp) -> None:
-        self.gone = False  # the client has left, or nothing more will be sent
-        self._whole_by = connection.watch.time + connection.watch.deadlines.body
-        self._connection = connection
+        super().__init__(connection, head, app, is_whole=False)
         self._stream = stream
-        self._head = head
-        self._app = app
-
-        # The request
-        self._expects = head.expects  # the client waits to be told to send the body
-        self._unread = bytearray()
-        self._owed = 0  # bytes of the window that the client gets back when those are read
-        self._is_whole = False
-        self._failure: Failure | None = None  # why the rest will not come
-        self._news = asyncio.Event()  # wakes `receive`
-
-        # The answer
-        self._has_head = False
-        self._has_body = False  # what the application sends as its body is part of it
-        self._is_sent = False  # all of it
-        self._task = asyncio.get_running_loop().create_task(self._run())
-        connection.tasks.add(self._task)
-        self._task.add_done_callback(self._finish)
+        self._whole_by = connection.watch.time + connection.watch.deadlines.body  # its body must be
+        self._owed = 0  # bytes of the window that the client gets back when those that have come are read
+        self.held = 0  # bytes of `max_unsent`: the rest of an answer for which the client has no room
+        self._has_body = False  # what the application sends as its body is part of the answer
 
     # What the connection calls
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the client waits for the answer, or for the rest of it."""
-        return not (self.gone or self._is_sent)
-
-    def take(self, data: bytes, length: int) -> None:
+    def take_frame(self, data: bytes, length: int) -> None:
         """Keep what has come of the body; of the window, it takes this length."""
-        self._unread += data
         self._owed += length
-        self._news.set()
+        self.take(data, is_last=False)
 
-    def complete(self) -> None:
-        """Take note that the body is whole."""
-        self._is_whole = True
-        self._whole_by = inf
-        self._news.set()
-
-    def is_late(self, now: float) -> bool:
-        """Return whether the body should be whole by now, and what has come of it is not in the way of the rest."""
-        return now >= self._whole_by and not self._unread
-
-    def fail(self, failure: Failure) -> None:
-        """Take note that the rest of the body will not come; `receive` raises the failure."""
-        self._whole_by = inf
-        self._failure = failure
-        self._news.set()
+    def check_body(self, now: float) -> None:
+        """Refuse a body that should be whole by now, unless what has come of it is in the way of the rest."""
+        if now >= self._whole_by and not (self.is_whole or self._unread):
+            self._whole_by = inf
+            self.fail(Failure("timeout", "The body of the request took too long."))
 
     def leave(self) -> None:
-        """Take note that the client waits no longer."""
-        self.gone = True
-        self._news.set()
+        super().leave()
         self._connection.room.set()
-        if not self._is_sent:
-            asyncio.get_running_loop().call_later(NOTICE_TIME, self._task.cancel)
 
     # The application
 
-    async def _run(self) -> None:
-        """Run the application. Refuse a request that it does not answer, and break off an answer that it leaves."""
-        failure: Failure | None = None
-        head = self._head
-        try:
-            await self._app(self._connection.make_scope(head, wire=self), self.receive, self.send)
-        except Failure as raised:
-            failure = raised.renew()  # a traceback leads here
-        except asyncio.CancelledError:
-            failure = STOPPING
-        except Exception:
-            log.exception("internal error of mockserver on %s %s", head.method, ascii(head.path))
-            failure = CRASHED
-        if not self.is_open:
-            return
-        if self._has_head:
-            self.close()
-            return
-        refused = failure or Failure("server_error", "The request was left without an answer.")
-        reply = self._connection.refuse_unread(refused, head.method, head.path)
-        headers = list(map(encode_header, reply.headers))
-        await self.send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": reply.body})
-
     def _finish(self, task: asyncio.Task[None]) -> None:
-        connection = self._connection
-        connection.tasks.discard(task)
-        if self._owed:
-            connection.h2.acknowledge_received_data(self._owed, self._stream)
-        connection.flush()
-        connection.forget(self._stream)
+        super()._finish(task)
+        self._connection.shared.unsent.release(self)
+        self._make_room()
+        self._connection.forget(self._stream)
 
-    async def receive(self) -> Message:
-        """Return what has come, or that the client has left, as ASGI has it. Raises Failure if no more will come."""
-        connection = self._connection
-        if self._expects and not (self._unread or self._is_whole or self.gone):
-            connection.h2.send_headers(self._stream, [(b":status", b"100")])
-            connection.flush()
-        self._expects = False
-        if self.is_open:
-            await self._news.wait()
-            self._news.clear()
-        if not self.is_open:
-            return {"type": "http.disconnect"}
-        if self._failure is not None:
-            failure = self._failure
-            self._failure = None
-            raise failure.renew()  # a traceback leads here
-        data = bytes(self._unread)
-        self._unread.clear()
-        if self._owed:
-            connection.h2.acknowledge_received_data(self._owed, self._stream)
+    def _ask_for_body(self) -> None:
+        self._connection.h2.send_headers(self._stream, [(b":status", b"100")])
+        self._connection.flush()
+
+    def _make_room(self) -> None:
+        if self._owed and not self._connection.is_ending:
+            self._connection.h2.acknowledge_received_data(self._owed, self._stream)
+            self._connection.flush()
             self._owed = 0
-            connection.flush()
-        return {"type": "http.request", "body": data, "more_body": not self._is_whole}
 
-    async def send(self, message: Message) -> None:
-        """Send the head of the answer, or a piece of its body; wait while the client takes nothing."""
-        if not self.gone:
-            await self._connection.wait_for_turn()
-        if self.gone:
-            return
-        expected = "http.response.body" if self._has_head else "http.response.start"
-        if self._is_sent or message["type"] != expected:
-            raise RuntimeError(f"{message['type']} was sent where {expected} was due, or after the end of the answer")
-        if self._has_head:
-            data = message.get("body", b"") if self._has_body else b""
-            await self._send_body(data, is_last=not message.get("more_body"))
-        else:
-            self._send_head(message["status"], message.get("headers", ()))
-
-    def _send_head(self, status: int, headers: list[Field]) -> None:
-        self._has_head = True
-        self._has_body = self._head.method != "HEAD" and status not in WITHOUT_BODY
+    def _send_head(self, status: int, headers: Iterable[Field]) -> None:
         fields = [field for field in check_fields(headers) if field[0] not in _OF_CONNECTIONS]
         start = [(b":status", b"%d" % status), *self._connection.server_state.default_headers]
+        self._has_body = self._head.method != "HEAD" and status not in WITHOUT_BODY
         self._connection.h2.send_headers(self._stream, start + fields)
         self._connection.flush()
 
     async def _send_body(self, data: bytes, *, is_last: bool) -> None:
         """Send a piece of the body, in frames for which the client has room."""
         connection = self._connection
-        rest = memoryview(data)
+        rest = memoryview(data if self._has_body else b"")
         while rest or is_last:
             await connection.wait_for_turn()
-            if self.gone:
+            if not self.is_open:
                 return
             size = min(self._measure_room(), len(rest))
             if rest and not size:
+                connection.shared.unsent.settle(self, len(rest))
                 connection.room.clear()
                 await connection.room.wait()
                 continue
@@ -484,18 +378,9 @@ class Http2Cycle:
         self._connection.h2.send_data(self._stream, data, end_stream=is_last)
         self._connection.flush()
         if is_last:
-            self._is_sent = True
-            self._news.set()
+            self._end()
 
     # The wire
-
-    @property
-    def stopping(self) -> bool:
-        return self._connection.stopping
-
-    @property
-    def unsent(self) -> int:
-        return count_unsent(self._connection.transport)
 
     def write(self, data: bytes) -> None:
         """Send bytes beyond the stated length, if the client has room for them."""
@@ -505,36 +390,25 @@ class Http2Cycle:
     def close(self, code: int = NO_CLOSE_FRAME) -> None:
         """Break off the answer: the other requests of the connection go on."""
         if self.is_open:
-            self.gone = True
+            self._end()
             self._connection.end_stream(self._stream, ErrorCodes.INTERNAL_ERROR)
             self._connection.flush()
-
-    def reset(self) -> None:
-        self.gone = True
-        reset(self._connection.transport)
-
-    def send_piece(self, data: bytes) -> bool:
-        return False
-
-    def send_whole(self, status: int, rest: bytes) -> bool:
-        return False
-
-    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
-        return False
 
 
 def read_head(fields: list[Field]) -> RequestHead:
     """Return the head of a request from its fields, which h2 has checked. Raises Failure if it cannot be accepted."""
     pseudo, headers = split_fields(fields)
-    method = pseudo[b":method"].decode("latin-1")
+    if not _METHOD.fullmatch(pseudo[b":method"]):
+        raise make_bad_request("The method of the request is not valid.")
+    method = pseudo[b":method"].decode()
     target = pseudo.get(b":path", b"")
     check_size(target, headers, measure_head(target, headers))
     check_framing("1.1", [field for field in headers if field[0] in FRAMING])
     check_target(method, target)
     if target[:1] not in (b"/", b"*"):
         raise make_bad_request("The :path of the request is not a path.")
-    if not target.isascii():
-        raise make_bad_request("The target of the request is not ASCII.")
+    if not _TARGET.fullmatch(target):
+        raise make_bad_request("The target of the request has characters that must be percent-encoded.")
     expects = any(name == b"expect" for name, _ in headers)
     return make_head(method, target, headers, version="2", keep_alive=True, expects=expects)
 
@@ -542,9 +416,9 @@ def read_head(fields: list[Field]) -> RequestHead:
 def describe_refused(fields: list[Field]) -> RequestHead:
     """Return as much of a head that cannot be accepted as may be shown in a refusal."""
     pseudo, headers = split_fields(fields)
-    head = make_head(pseudo[b":method"].decode("latin-1"), b"/", [], version="2", keep_alive=True, expects=False)
-    head.path = read_path(pseudo.get(b":path", b""), headers)
-    return head
+    method = pseudo[b":method"]
+    shown = method.decode() if _METHOD.fullmatch(method) else ""
+    return make_refused_head(shown, pseudo.get(b":path", b""), headers, version="2")
 
 
 def split_fields(fields: list[Field]) -> tuple[dict[bytes, bytes], list[Field]]:

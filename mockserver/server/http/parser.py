@@ -37,7 +37,6 @@ _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0
 _LENGTH = b"content-length"
 _LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
 _END_OF_HEAD = b"\r\n\r\n"
-_TLS = b"\x16\x03"  # with which a handshake begins
 
 Field = tuple[bytes, bytes]  # a header: its name, in lower case, and its value
 
@@ -142,7 +141,7 @@ class RequestParser:
                 rest = self._feed(rest)
             except HttpParserError as error:
                 yield from self._take_parts()
-                raise self._explain(error, data) from None
+                raise self._explain(error) from None
             if rest is None or self._parts:
                 parts = self._take_parts()
                 yield from parts
@@ -159,17 +158,7 @@ class RequestParser:
         """Return as much of the head that is being read as may be shown in a refusal."""
         is_known = self.stage is Stage.HEAD and self._url != b""
         method = self._llhttp.get_method().decode() if is_known else ""
-        path = read_path(self._url, self._headers) if is_known else "/"
-        return RequestHead(
-            method=method,
-            path=path,
-            raw_path=b"",
-            query=b"",
-            table=tabulate(()),
-            version="1.1",
-            keep_alive=False,
-            expects=False,
-        )
+        return make_refused_head(method, self._url if is_known else b"/", self._headers, version="1.1")
 
     def _feed(self, data: bytes | memoryview) -> memoryview | None:
         """Let llhttp parse. Return what is still to be read, behind a head that asks to change protocols."""
@@ -203,15 +192,13 @@ class RequestParser:
         assert head is not None  # it was complete before
         head.asks_for_socket = asks_for_socket and head.version == "1.1" and not _announces_body(head.table.by_name)
 
-    def _explain(self, error: HttpParserError, data: bytes) -> Failure:
+    def _explain(self, error: HttpParserError) -> Failure:
         """Return why these bytes, or those before them, cannot be read any further."""
         reason = error.__context__
         if isinstance(reason, Failure):
             return reason
         if reason is not None:
             raise error
-        if data.startswith(_TLS):
-            return make_bad_request("This is a TLS handshake: the URL must begin with http://, not https://.")
         if self.stage is Stage.HEAD:
             check_size(self._url, self._headers, measure_head(self._url, self._headers))
         return make_bad_request(f"This is not valid HTTP: {error}.")
@@ -330,6 +317,13 @@ def make_head(
         expects=expects,
         passes_page_check=passes_page_check(method, table.by_name),
     )
+
+
+def make_refused_head(method: str, target: bytes, headers: list[Field], *, version: str) -> RequestHead:
+    """Return as much of a head that cannot be accepted as may be shown in a refusal."""
+    head = make_head(method, b"/", [], version=version, keep_alive=False, expects=False)
+    head.path = read_path(target, headers)
+    return head
 
 
 class KnownHead(Struct, eq=False):

@@ -1,19 +1,9 @@
-"""The order of the requests of a connection, and what it offers to those who answer them."""
+"""The order of the requests of a connection."""
 
-import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
-from starlette.types import Scope
-
-from mockserver.core.http import Reply
-from mockserver.core.plan import Failure
-from mockserver.delivery.paced import PacedStream
-from mockserver.server.http.parser import RequestHead, RequestParser
 from mockserver.server.http.tcp import FlowControl
-
-Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
 
 
 class Answering(Protocol):
@@ -85,44 +75,3 @@ class Pipeline:
         self.answering = None
         if answering is not None:
             answering.leave()
-
-
-class Connection(Protocol):
-    """What a connection offers to its deadline, and to what answers its requests."""
-
-    transport: asyncio.Transport
-    flow: FlowControl
-    parser: RequestParser
-    pipeline: Pipeline
-    tasks: set[Any]  # those of uvicorn's server
-    stopping: bool  # the server stops
-    half_closed: bool  # the client has stopped sending, but may still read
-    write: Callable[[bytes], None]
-    refuse_unread: Refuse
-
-    def make_scope(self, head: RequestHead, wire: object) -> Scope:
-        """Return the ASGI scope of a request whose answer is sent over a wire."""
-
-    def send_head(self, status: int, lines: bytes) -> None:
-        """Send the start of an answer, with these header lines."""
-
-    def send_whole(self, status: int, rest: bytes) -> bool:
-        """Send an answer: its start, and then the rest, from the header lines on."""
-
-    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
-        """Send the head of a stream, which goes on by itself."""
-
-    def finish_answer(self, *, keep_alive: bool) -> None:
-        """Take note that an answer was sent: start the next, if the connection stays open."""
-
-    def refuse(self, failure: Failure) -> None:
-        """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""
-
-    def is_closing(self) -> bool:
-        """Return whether nothing more is to be written."""
-
-    def close(self) -> None:
-        """Send what was written, then close."""
-
-    def reset(self) -> None:
-        """End the connection by TCP RST."""

@@ -1,46 +1,46 @@
-"""The HTTP protocol for uvicorn: its own, under deadlines and limits, that refuses ambiguous requests."""
+"""The protocol of HTTP/1.1 for uvicorn: under deadlines and limits, with a refusal of ambiguous requests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from enum import IntEnum
+from collections.abc import Awaitable, Callable, Iterable
+from enum import Enum
 from functools import partial
 from math import inf
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.eager import MustWait, fail, run_at_once
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import WIRE, ClientConnection
-from mockserver.delivery.paced import PacedStream, Wheel
-from mockserver.server.app import Site
+from mockserver.delivery.connection import CLIENT_LEFT, STOPPED, WIRE, ClientConnection
+from mockserver.delivery.paced import PacedStream
 from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.directory import Destination
-from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
-from mockserver.server.http.framing import AnswerStarts
-from mockserver.server.http.parser import RequestHead, RequestParser, Stage
-from mockserver.server.http.pipeline import Pipeline, Refuse
-from mockserver.server.http.request_cycle import PacedAnswer, RequestCycle
-from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses, reset
-from mockserver.server.limits import Unsent
+from mockserver.server.http.any_connection import Connection, Shared
+from mockserver.server.http.deadlines import CLIENT_CHECK
+from mockserver.server.http.framing import LAST_CHUNK, BodyEnd, Framing, frame_answer, frame_chunk
+from mockserver.server.http.parser import Field, RequestHead, RequestParser, Stage, make_bad_request
+from mockserver.server.http.pipeline import Answering, Pipeline
+from mockserver.server.http.request_cycle import RequestCycle, make_refusal
+from mockserver.server.http.tcp import FlowControl, is_abandoned
 from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
 
+MAX_UNREAD = 65_536  # bytes of a body that wait to be read before no more are received
+_TLS = b"\x16\x03"  # with which a handshake begins
 _PREFACE = b"PRI * HTTP/2.0\r\n"  # with which a client begins that speaks HTTP/2 without being asked (RFC 9113, 3.4)
 
 
-class Phase(IntEnum):
+class Phase(Enum):
     """How far a connection has come; it never goes back."""
 
-    SILENT = 0  # the client has not said anything yet
-    OPEN = 1
-    DEAF = 2  # a request was refused: what comes now is dropped, what came before is answered
-    LEAVING = 3  # nothing more is written either
-    GONE = 4  # it is closed, or belongs to another protocol
+    SILENT = "the client has not said anything yet"
+    OPEN = "requests are read"
+    DEAF = "what comes now is dropped; what came before is answered, unless the connection ends"
 
 
-class ConnectionProtocol(asyncio.Protocol):
+class ConnectionProtocol(Connection):
     """One connection of a client, for asyncio and uvicorn's server: has its requests answered one after the other.
 
     The way of a request: `data_received`, the parser, then `_answer` if it is plain, which mostly sends the answer in
@@ -48,37 +48,15 @@ class ConnectionProtocol(asyncio.Protocol):
     answer, `finish_answer` starts the next.
     """
 
-    transport: asyncio.Transport
-    flow: FlowControl
-    deadline: ConnectionDeadline
     pipeline: Pipeline
     write: Callable[[bytes], None]
 
-    def __init__(
-        self,
-        shared: "ProtocolFactory",
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        # The server
-        self.shared = shared
-        self.config = config
-        self.server_state = server_state
-        self.connections: set[Any] = server_state.connections
-        self.tasks: set[Any] = server_state.tasks
-        self.app_state = app_state
-        self.refuse_unread = shared.refuse
-        self.stopping = False  # the server stops: endless answers end, and no other request is answered
-
-        # The connection
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared)
+        self.find = _find_nothing if shared.site is None else shared.site.directory.find
         self.parser = RequestParser()
         self.phase = Phase.SILENT
-        self.half_closed = False  # the client has stopped sending, but may still read
-        self._latest: RequestCycle | None = None  # of the request that came last: more of its body may come
-        self._dropped = 0  # bytes that have come since it became deaf
-        self._addresses: dict[str, Any] | None = None  # of both ends, once an application was told
+        self._latest: Http1Cycle | None = None  # of the request that came last: more of its body may come
 
     # What the transport calls
 
@@ -86,11 +64,9 @@ class ConnectionProtocol(asyncio.Protocol):
         self.transport = transport
         self.write = transport.write
         self.flow = FlowControl(transport, self.shared.unsent)
-        self.deadline = ConnectionDeadline(self, self.shared.watch)
         self.pipeline = Pipeline(self.flow)
-        self.deadline.expect_first_byte()
-        self.shared.watch.enter(self.deadline)
-        self.connections.add(self)
+        self.expect_whole(self.watch.deadlines.first)
+        self.enter_server()
 
     def data_received(self, data: bytes) -> None:
         if self.phase is not Phase.OPEN and not self._admit(data):
@@ -104,23 +80,17 @@ class ConnectionProtocol(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Return whether the connection stays open after the client has stopped sending: it may wait for an answer."""
         is_reading = self.phase is Phase.OPEN and self.parser.stage is not Stage.BETWEEN
-        if self.is_closing() or self.pipeline.answering is None or is_reading:
+        if self.is_ending or self.pipeline.answering is None or is_reading:
             return False
         self.half_closed = True
-        self.deadline.allow(self.shared.deadlines.farewell)
+        self.allow(self.watch.deadlines.farewell)
         return True
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._leave_server()
+    def leave(self) -> None:
         self.pipeline.leave()
-        self.flow.resume_writing()
-        self.transport.close()
-
-    def pause_writing(self) -> None:
-        self.flow.pause_writing()
 
     def resume_writing(self) -> None:
-        self.flow.resume_writing()
+        super().resume_writing()
         answering = self.pipeline.answering
         if isinstance(answering, PacedAnswer) and answering.stream.stalled:
             answering.stream.stalled = False
@@ -130,17 +100,14 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def _read(self, data: bytes) -> None:
         """Begin the requests that have come with these bytes, or go on with the latest; refuse what is not HTTP."""
-        if data.startswith(_PREFACE) and self.parser.stage is Stage.BETWEEN and self.pipeline.answering is None:
-            self._speak_http2(data)
-            return
         try:
             for part in self.parser.read(data):
                 head = part.head
                 if part.is_first or part.is_last:
-                    self.deadline.expect_nothing()
+                    self.expect_nothing()
                 if not part.is_first:
                     assert self._latest is not None  # which the head began
-                    self._latest.body.take(part.body, is_last=part.is_last)
+                    self._latest.take(part.body, is_last=part.is_last)
                 elif head.asks_for_socket and self._hand_over(head):
                     return
                 elif head.is_plain and part.is_last:
@@ -151,13 +118,13 @@ class ConnectionProtocol(asyncio.Protocol):
             self.refuse(failure)
         else:
             if self.parser.stage is not Stage.BETWEEN:
-                self.deadline.expect_whole()
+                self.expect_whole(self._find_limit())
 
     def _answer(self, head: RequestHead, body: bytes) -> None:
         """Answer a plain request that has come whole: at once, if nothing has to be awaited."""
         found = None
         if self.pipeline.answering is None and not (self.stopping or self.flow.write_paused):
-            found = self.shared.find(head.path)
+            found = self.find(head.path)
         if found is None or not found.responder.live.has_room_for(body):
             self._run_application(head, body, is_whole=True)
             return
@@ -181,55 +148,46 @@ class ConnectionProtocol(asyncio.Protocol):
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             await serve(response, visit, ClientConnection(receive, send, scope["extensions"][WIRE]), scope)
 
-        cycle = RequestCycle(self, head, answer, is_whole=True)
-        visit.receive = cycle.body.receive  # now, before what waits for the client to leave has its first turn
+        cycle = Http1Cycle(self, head, answer, is_whole=True)
+        visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
         self._queue(cycle)
 
     def _run_application(self, head: RequestHead, body: bytes, *, is_whole: bool) -> None:
-        cycle = RequestCycle(self, head, self.config.loaded_app, is_whole=is_whole)
+        cycle = Http1Cycle(self, head, self.shared.config.loaded_app, is_whole=is_whole)
         if body:
-            cycle.body.take(body, is_last=is_whole)
+            cycle.take(body, is_last=is_whole)
         self._queue(cycle)
 
     def refuse(self, failure: Failure) -> None:
         """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""
-        self.phase = max(self.phase, Phase.DEAF)
-        self.deadline.expect_nothing()
+        self.phase = Phase.DEAF
+        self.expect_nothing()
         latest = self._latest
         if latest is not None and self.parser.stage is Stage.BODY:
-            latest.body.fail(failure)
+            latest.fail(failure)
         elif latest is None or latest.keep_alive:  # else nothing was to follow
+            self._queue(Http1Cycle(self, self.parser.describe_refused(), make_refusal(failure), is_whole=False))
 
-            async def refuse(*_: object) -> None:
-                raise failure.renew()  # its own traceback leads to the connection
-
-            self._queue(RequestCycle(self, self.parser.describe_refused(), refuse, is_whole=False))
-
-    def _queue(self, cycle: RequestCycle) -> None:
+    def _queue(self, cycle: "Http1Cycle") -> None:
         self._latest = cycle
-        if not self.pipeline.add(cycle):
-            self.deadline.look_soon()
+        if not self.pipeline.add(cycle):  # nothing more is read: look whether the client is still there
+            self.due = min(self.due, self.watch.time + CLIENT_CHECK)
 
     def finish_answer(self, *, keep_alive: bool) -> None:
         """Take note that an answer was sent: start the next, if the connection stays open."""
         self.pipeline.answering = None
         if not keep_alive:
             self.close()
-        if self.is_closing():
+        if self.is_ending:
             return
-        self.deadline.put_off()
+        if self.whole_by != inf:  # while the answer was sent, what comes may not have been read
+            self.whole_by = self.watch.time + self._find_limit()
         if self.pipeline.start_next():
             return
         if self.half_closed:
             self.close()
         else:
-            self.deadline.expect_next()
-
-    def make_scope(self, head: RequestHead, wire: object) -> Scope:
-        """Return the scope of a request whose answer is sent over a wire."""
-        if self._addresses is None:
-            self._addresses = find_addresses(self.transport)
-        return head.make_scope(**self._addresses, state=self.app_state.copy(), extensions={WIRE: wire})
+            self.due = min(self.watch.idle_until, self.whole_by)
 
     # Answers
 
@@ -240,7 +198,7 @@ class ConnectionProtocol(asyncio.Protocol):
     def send_whole(self, status: int, rest: bytes) -> bool:
         """Send an answer: its start, and then the rest, from the header lines on."""
         self.write(self.shared.starts.find(status, self.server_state.default_headers) + rest)
-        self.deadline.due = self.shared.watch.idle_until
+        self.due = self.watch.idle_until
         return True
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
@@ -250,45 +208,75 @@ class ConnectionProtocol(asyncio.Protocol):
         self.shared.wheel.add(stream)
         return True
 
-    # Crowds, and clients that were refused
+    # The first bytes of a client, and the last of one that was refused
 
     def _admit(self, data: bytes) -> bool:
         """Return whether bytes are to be read now, on a connection that is not open yet or no longer."""
-        if self.phase is Phase.SILENT:
-            self.phase = Phase.OPEN
-            self.deadline.expect_nothing()
-            if self.shared.newcomers.admit(partial(self._receive_late, data)):
-                return True
-            self.deadline.due = inf
-            self.flow.pause_reading()
+        if self.phase is Phase.DEAF:
+            self.drop(data)
             return False
-        self._dropped += len(data)
-        if self._dropped > MAX_DRAINED:
-            self.transport.abort()
+        self.phase = Phase.OPEN
+        self.expect_nothing()
+        if self.shared.newcomers.admit(partial(self._begin_late, data)):
+            return self._begin(data)
+        self.due = inf
+        self.flow.pause_reading()
         return False
 
-    def _receive_late(self, data: bytes) -> None:
-        """Receive bytes that had to wait."""
+    def _begin_late(self, data: bytes) -> None:
+        """Receive first bytes that had to wait."""
         if self.phase is Phase.OPEN:
-            self.deadline.allow(self.shared.deadlines.first)
+            self.allow(self.watch.deadlines.first)
             self.flow.resume_reading()
-            self.data_received(data)
+            if self._begin(data):
+                self._read(data)
 
-    # Other protocols
+    def _begin(self, data: bytes) -> bool:
+        """Return whether a client that begins so speaks HTTP/1.1; else serve or refuse it."""
+        if data.startswith(_PREFACE):
+            from mockserver.server.http.http2 import Http2Protocol  # few clients need it
 
-    def _speak_http2(self, data: bytes) -> None:
-        """Give the connection to the protocol of HTTP/2, with which its client has begun."""
-        from mockserver.server.http.http2 import Http2Protocol  # few clients need it
+            protocol = Http2Protocol(self.shared)
+            protocol.take_over(self)
+            protocol.begin(data)
+            return False
+        if data.startswith(_TLS):
+            self.shared.warn_of_tls()
+            self.refuse(make_bad_request("This is a TLS handshake: the URL must begin with http://, not https://."))
+            return False
+        return True
 
-        self._leave_server()
-        protocol = Http2Protocol(
-            self,
-            self.config.loaded_app,
-            server_state=self.server_state,
-            watch=self.shared.watch,
-        )
-        self.transport.set_protocol(protocol)
-        protocol.begin(data)
+    # Time
+
+    def _find_limit(self) -> float:
+        """Return how many seconds the head or body that is being read may take."""
+        deadlines = self.watch.deadlines
+        return deadlines.head if self.parser.stage is Stage.HEAD else deadlines.body
+
+    def check_client(self, now: float) -> None:
+        """End what takes too long: a client that takes or sends nothing more, has left, or does not begin."""
+        answering = self.pipeline.answering
+        stage = self.parser.stage
+        if now >= self.whole_by and not self.flow.read_paused:
+            what = Stage.HEAD if stage is Stage.BETWEEN else stage
+            self.refuse(Failure("timeout", f"The {what.value} of the request took too long."))
+        elif answering is None and stage is Stage.BETWEEN:
+            self.close()
+        elif answering is not None and (self.half_closed or self.flow.read_paused):
+            self._check_presence(answering, now)
+        else:
+            self.due = self.whole_by
+
+    def _check_presence(self, answering: Answering, now: float) -> None:
+        """End the connection of a client that has probably left, not only stopped sending, or is not read from."""
+        if self.half_closed and not answering.moved:
+            self.transport.abort()
+            return
+        answering.moved = False
+        self.half_closed = self.half_closed or is_abandoned(self.transport)
+        self.due = now + (self.watch.deadlines.farewell if self.half_closed else CLIENT_CHECK)
+
+    # Another protocol
 
     def _hand_over(self, head: RequestHead) -> bool:
         """Give the connection to the protocol of a WebSocket, and return True; False if there is none at the path."""
@@ -299,20 +287,10 @@ class ConnectionProtocol(asyncio.Protocol):
             return False
         from mockserver.server.http.socket_protocol import SocketProtocol  # few servers need it
 
-        rest = self.parser.rest
-        self._leave_server()
-        protocol = SocketProtocol(
-            self,
-            head,
-            site,
-            server_state=self.server_state,
-            watch=self.shared.watch,
-            max_size=self.config.ws_max_size,
-        )
-        self.transport.set_protocol(protocol)
-        protocol.begin()
-        if rest:
-            protocol.data_received(bytes(rest))
+        rest = bytes(self.parser.rest)
+        protocol = SocketProtocol(self.shared, head, site)
+        protocol.take_over(self)
+        protocol.begin(rest)
         return True
 
     # What the server calls
@@ -327,10 +305,10 @@ class ConnectionProtocol(asyncio.Protocol):
             self.transport.abort()
             return
         self.stopping = True
-        drain = self.shared.deadlines.drain
+        drain = self.watch.deadlines.drain
         if self.pipeline.stop():
             return
-        if drain and not self.is_closing():
+        if drain and not self.is_ending:
             asyncio.get_running_loop().call_later(drain, self._close_if_idle)
         else:
             self.close()
@@ -341,63 +319,151 @@ class ConnectionProtocol(asyncio.Protocol):
 
     # The end
 
-    def is_closing(self) -> bool:
-        """Return whether nothing more is to be written."""
-        return self.phase >= Phase.LEAVING
-
     def close(self) -> None:
-        """Send what was written, then close; drain what still comes, or the client may not receive all."""
-        if self.is_closing():
-            return
-        more_may_come = self.phase is Phase.DEAF or self.parser.stage is not Stage.BETWEEN
-        self.phase = Phase.LEAVING
-        self.deadline.expect_end()
-        if more_may_come and self.transport.can_write_eof():
-            self.flow.resume_reading()
-            self.transport.write_eof()
-        else:
-            self.transport.close()
+        """Send what was written, then close."""
+        if not self.is_ending:
+            more_may_come = self.phase is Phase.DEAF or self.parser.stage is not Stage.BETWEEN
+            self.phase = Phase.DEAF
+            self.end(drains=more_may_come)
 
-    def reset(self) -> None:
-        """End the connection by TCP RST."""
-        self.phase = max(self.phase, Phase.LEAVING)
-        reset(self.transport)
-
-    def _leave_server(self) -> None:
-        self.phase = Phase.GONE
-        self.connections.discard(self)
-        self.shared.watch.leave(self.deadline)
+    def leave_server(self) -> None:
+        super().leave_server()
+        self.phase = Phase.DEAF
         self.parser.close()
-        del self.deadline  # which leads back here, as the latest request does: nothing is left to Python's collector
-        self._latest = None
+        self._latest = None  # which leads back here: nothing is left to Python's collector
+
+
+class Http1Cycle(RequestCycle):
+    """A request and its answer by an application, on a connection of HTTP/1.1."""
+
+    _connection: ConnectionProtocol
+
+    def __init__(self, connection: ConnectionProtocol, head: RequestHead, app: ASGIApp, *, is_whole: bool) -> None:
+        super().__init__(connection, head, app, is_whole=is_whole)
+        self.write = connection.write
+        self.keep_alive = head.keep_alive and not connection.stopping
+        self._framing: Framing | None = None  # once the head of the answer was sent
+
+    def take(self, data: bytes, *, is_last: bool) -> None:
+        """Keep what has come of the body until it is received; nothing more is read meanwhile if that is much."""
+        super().take(data, is_last=is_last)
+        if len(self._unread) > MAX_UNREAD:
+            self._connection.flow.pause_reading()
+
+    async def _refuse(self, failure: Failure) -> None:
+        self.keep_alive = False
+        await super()._refuse(failure)
+
+    def _ask_for_body(self) -> None:
+        self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _make_room(self) -> None:
+        self._connection.pipeline.resume_reading()
+
+    def _send_head(self, status: int, headers: Iterable[Field]) -> None:
+        keep_alive = self.keep_alive and self.is_whole
+        self._framing = framing = frame_answer(self._head, status, headers, keep_alive=keep_alive)
+        self.keep_alive = framing.keep_alive
+        self._connection.send_head(status, framing.lines)
+
+    async def _send_body(self, data: bytes, *, is_last: bool) -> None:
+        """Send a piece of the body. A stated length may be wrong: the body goes out as it is, then the connection."""
+        framing = self._framing
+        assert framing is not None  # the head was sent
+        framed = framing.frame(data, is_last=is_last)
+        if framed:
+            self.write(framed)
+        if is_last:
+            self.keep_alive = self.keep_alive and not framing.missing
+            self._end()
+            self._connection.finish_answer(keep_alive=self.keep_alive)
+
+    # The wire
+
+    def close(self, code: int = NO_CLOSE_FRAME) -> None:
+        self._end()
+        self._connection.close()
+
+    def send_piece(self, data: bytes) -> bool:
+        is_chunked = self._framing is not None and self._framing.end is BodyEnd.CHUNKS
+        if not (is_chunked and data and self.is_open) or self._connection.flow.write_paused:
+            return False
+        self.moved = True
+        self.write(frame_chunk(data))
+        return True
+
+    def send_whole(self, status: int, rest: bytes) -> bool:
+        if not self._is_plain:
+            return False
+        self._end()
+        self._connection.send_whole(status, rest)
+        self._connection.finish_answer(keep_alive=True)
+        return True
+
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
+        if not self._is_plain:
+            return False
+        self._end()
+        return self._connection.send_paced(status, lines, stream)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether an answer can be written past ASGI.
+
+        The request is whole, nothing was sent, the client is there and takes bytes, it knows chunks and wants a body,
+        and the connection stays open.
+        """
+        return (
+            (self.is_whole and not self._has_head)
+            and (self.is_open and not self._connection.flow.write_paused)
+            and (self.keep_alive and self._head.version == "1.1" and self._head.method != "HEAD")
+        )
+
+
+class PacedAnswer:
+    """A stream that goes on by itself, without a task: the wheel of the server writes its parts when they are due."""
+
+    def __init__(self, connection: ConnectionProtocol, stream: PacedStream) -> None:
+        self.keep_alive = True
+        self.moved = True
+        self.stream = stream
+        self._connection = connection
+        connection.tasks.add(self)
+        stream.sink = self
+        stream.flow = connection.flow
+        stream.write = connection.write
+
+    def end(self, chunk: bytes) -> None:
+        """Send the last chunk."""
+        self._connection.write(chunk + LAST_CHUNK)
+        self._connection.tasks.discard(self)
+        self._connection.finish_answer(keep_alive=self.keep_alive)
+
+    def leave(self) -> None:
+        self._connection.tasks.discard(self)
+        self.stream.stop(CLIENT_LEFT)
+
+    def cancel(self, msg: str = "") -> None:
+        self.stream.stop(STOPPED)
+        self._connection.close()
 
 
 def _find_nothing(path: str) -> Destination | None:
     return None
 
 
-class ProtocolFactory:
-    """Makes the protocols of a server's connections, for uvicorn's setting `http`, and holds what these share.
+class ProtocolFactory(Shared):
+    """Makes the protocols of a server's connections, for uvicorn's setting `http`."""
 
-    With a `site`, a connection finds what answers at a path by itself, and calls it without the application.
-    """
-
-    def __init__(
+    def __call__(
         self,
-        refuse: Refuse,
-        deadlines: Deadlines = Deadlines(),
-        unsent: Unsent | None = None,
-        site: Site | None = None,
-    ) -> None:
-        self.refuse = refuse
-        self.deadlines = deadlines
-        self.unsent = unsent or Unsent()
-        self.site = site
-        self.find = _find_nothing if site is None else site.directory.find
-        self.watch = DeadlineWatch(deadlines)
-        self.newcomers = Newcomers()
-        self.wheel = Wheel(is_crowded=self.newcomers.are_waiting)
-        self.starts = AnswerStarts()
-
-    def __call__(self, **uvicorn: Any) -> ConnectionProtocol:
-        return ConnectionProtocol(self, **uvicorn)
+        *,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> ConnectionProtocol:
+        self.config = config
+        self.server_state = server_state
+        self.app_state = app_state
+        return ConnectionProtocol(self)

@@ -5,11 +5,8 @@ import email.utils
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
-from math import inf
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Scope
-from uvicorn.server import ServerState
 from websockets.datastructures import Headers
 from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
 from websockets.frames import CloseCode, Frame, Opcode
@@ -18,11 +15,10 @@ from websockets.server import ServerProtocol
 
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import RawHeaders
-from mockserver.server.http.deadlines import DeadlineWatch
+from mockserver.server.http.any_connection import Connection, Shared
 from mockserver.server.http.framing import find_phrase
 from mockserver.server.http.parser import RequestHead
-from mockserver.server.http.pipeline import Connection
-from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
+from mockserver.server.http.tcp import count_unsent, is_abandoned
 from mockserver.server.sockets.socket_session import STOPPING
 
 PING_EVERY = 20.0  # seconds, as the provider pings
@@ -43,77 +39,55 @@ class SocketClosedError(OSError):
     """A message was sent after the end of the connection, for which ASGI asks for an OSError."""
 
 
-class SocketProtocol(asyncio.Protocol):
-    """One connection of a client that speaks over a WebSocket; the application uses it as its wire.
+class SocketProtocol(Connection):
+    """The connection of a client that speaks over a WebSocket; the application uses it as its wire.
 
     `receive` and `send` are ASGI's. The application first answers the handshake: it accepts, or refuses over HTTP.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        head: RequestHead,
-        app: ASGIApp,
-        *,
-        server_state: ServerState,
-        watch: DeadlineWatch,
-        max_size: int,
-    ) -> None:
-        """Take over a connection whose client has sent this head."""
-        self.transport = connection.transport
-        self.flow = connection.flow
-        self.half_closed = False  # a client that stops sending says so by closing
-        self.due = 0.0  # when the deadline watch has to look
+    def __init__(self, shared: Shared, head: RequestHead, app: ASGIApp) -> None:
+        """Serve a client that has sent this head."""
+        super().__init__(shared)
         self.answering = 0
-        self._connections: set[Any] = server_state.connections
-        self._tasks = connection.tasks
-        self._watch = watch
+        self.due = 0.0
+        self._head = head
         self._app = app
         self._messages = asyncio.Queue[Message]()  # for the application
-        self._websocket = ServerProtocol(extensions=[_DEFLATE], max_size=max_size)
-        self._handshake = Handshake(self._websocket, head, server_state.default_headers)
-        self._scope = _make_scope(connection.make_scope(head, wire=self), self._handshake.headers)  # until it runs
+        self._websocket = ServerProtocol(extensions=[_DEFLATE], max_size=shared.config.ws_max_size)
+        self._handshake = Handshake(self._websocket, head, self.server_state.default_headers)
         self._is_answered = False  # the handshake is
         self._early = b""  # what has come before
         self._reader = MessageReader()
         self._keepalive = Keepalive(self._ping, self._end_silence)
 
         # The end
-        self._is_stopping = False
         self._is_closed = False  # a close frame or a refusal was sent
         self._is_lost = False
-        self._dropped: int | None = None  # bytes that have come since the client was refused
-        self._untaken = inf  # bytes that the client had not taken when last looked at, if the connection ends
         self._close_timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
-        """Run the application."""
-        self._connections.add(self)
-        self._watch.enter(self)
+    def begin(self, rest: bytes) -> None:
+        """Run the application; `rest` has come behind the head."""
         self._messages.put_nowait({"type": "websocket.connect"})
-        task = asyncio.get_running_loop().create_task(self._run())
-        task.add_done_callback(self._tasks.discard)
-        self._tasks.add(task)
+        scope = _make_scope(self.make_scope(self._head, wire=self), self._handshake.headers)
+        task = asyncio.get_running_loop().create_task(self._run(scope))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+        if rest:
+            self.data_received(rest)
 
     # What the transport calls
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def leave(self) -> None:
         self._keepalive.stop()
         del self._keepalive  # which leads back here
-        self._connections.discard(self)
-        self._watch.leave(self)
         self._messages.put_nowait({"type": "websocket.disconnect", "code": 1005 if self._is_answered else 1006})
         self._is_lost = True
-        self.flow.resume_writing()
         if self._close_timer is not None:
             self._close_timer.cancel()
-        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        if self._dropped is not None:
-            self._dropped += len(data)
-            if self._dropped > MAX_DRAINED:
-                self.transport.abort()
+        if self.is_ending:
+            self.drop(data)
         elif self._is_answered:
             self._read(data)
         else:
@@ -121,39 +95,26 @@ class SocketProtocol(asyncio.Protocol):
             if len(self._early) > MAX_EARLY:
                 self.flow.pause_reading()
 
-    def pause_writing(self) -> None:
-        self.flow.pause_writing()
-
-    def resume_writing(self) -> None:
-        self.flow.resume_writing()
-
     # What the server and its watch call
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is being sent."""
         return self.answering > 0
 
     def shutdown(self) -> None:
-        """Stop with the server: answers that have begun may still be sent, unless this is called twice."""
         if not self._is_answered:
-            self.transport.close()
-        elif not self._is_stopping:
-            self._is_stopping = True
+            self.end()
+        elif not self.stopping:
+            self.stopping = True
             self._messages.put_nowait({"type": "websocket.disconnect", "code": STOPPING})
         else:
             self._keepalive.stop()
             self.close(NO_CLOSE_FRAME if self._is_closed else STOPPING)
 
-    def handle_deadline(self, now: float) -> None:
-        """End a connection that is closed, but whose client takes nothing more, or has left without being read."""
-        self.due = now + self._watch.deadlines.linger
-        if self.transport.is_closing():
-            before = self._untaken
-            self._untaken = self.transport.get_write_buffer_size()
-            if not 0 < self._untaken < before:
-                self.transport.abort()
-        elif self.flow.read_paused and is_abandoned(self.transport):
+    def check_client(self, now: float) -> None:
+        """End the connection of a client that has left without being read."""
+        self.due = now + self.watch.deadlines.linger
+        if self.flow.read_paused and is_abandoned(self.transport):
             self.transport.abort()
 
     # Frames
@@ -198,7 +159,7 @@ class SocketProtocol(asyncio.Protocol):
         if not self.gone:
             self._messages.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
             self._flush()
-        self.transport.close()
+        self.end()
 
     def _ping(self, data: bytes) -> None:
         if not self.gone:
@@ -215,7 +176,7 @@ class SocketProtocol(asyncio.Protocol):
         self._websocket.fail(CloseCode.INTERNAL_ERROR, "keepalive ping timeout")
         self._flush()
         self._is_closed = True
-        self.transport.close()
+        self.end()
 
     def _end_broken(self) -> None:
         """End the connection of a client that breaks the protocol, but drain it: a reset might overtake the reason."""
@@ -224,24 +185,15 @@ class SocketProtocol(asyncio.Protocol):
         self._messages.put_nowait({"type": "websocket.disconnect", "code": sent.code, "reason": sent.reason})
         self._flush()
         self._is_closed = True
-        self._dropped = 0
         self._keepalive.stop()
-        self.flow.resume_reading()
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        self._close_within(self._watch.deadlines.linger, self.transport.abort)
+        self.end(drains=True)
 
     def _flush(self) -> None:
         self.transport.write(b"".join(self._websocket.data_to_send()))
 
-    def _close_within(self, seconds: float, close: Callable[[], None]) -> None:
-        self._close_timer = asyncio.get_running_loop().call_later(seconds, close)
-
     # The application
 
-    async def _run(self) -> None:
-        scope = self._scope
-        del self._scope  # which leads back here
+    async def _run(self, scope: Scope) -> None:
         try:
             await self._app(scope, self.receive, self.send)
         except asyncio.CancelledError:  # the server has waited long enough
@@ -252,8 +204,8 @@ class SocketProtocol(asyncio.Protocol):
             log.exception("internal error of mockserver on a WebSocket at %s", ascii(scope["path"]))
         if not (self._is_answered or self._is_lost):
             self._send_response(self._websocket.reject(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal Server Error"))
-        if self._close_timer is None:
-            self.transport.close()
+        if self._close_timer is None and not self.is_ending:
+            self.end()
 
     async def receive(self) -> Message:
         """Return the next message of the client; no more is read before the application takes it."""
@@ -290,8 +242,7 @@ class SocketProtocol(asyncio.Protocol):
         if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS:
             self._messages.put_nowait({"type": "websocket.disconnect", "code": 1006})
             self._is_closed = True
-            self._dropped = 0
-            self.transport.close()
+            self.end()
             return
         self._keepalive.start()
         if len(early) > MAX_EARLY:
@@ -306,8 +257,8 @@ class SocketProtocol(asyncio.Protocol):
         self._flush()
         self._is_closed = True
         self.flow.resume_reading()
-        seconds = CLOSE_WITHIN if self._is_stopping else self._watch.deadlines.farewell
-        self._close_within(seconds, self.transport.close)
+        seconds = CLOSE_WITHIN if self.stopping else self.watch.deadlines.farewell
+        self._close_timer = asyncio.get_running_loop().call_later(seconds, self.end)
 
     # The wire
 
@@ -326,10 +277,7 @@ class SocketProtocol(asyncio.Protocol):
         if code != NO_CLOSE_FRAME and not self._is_closed:
             self._websocket.send_close(code)
             self._flush()
-        self.transport.close()
-
-    def reset(self) -> None:
-        reset(self.transport)
+        self.end()
 
 
 class Handshake:

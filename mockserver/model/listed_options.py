@@ -147,7 +147,8 @@ def _read_choices(schema: Json, about: str) -> Sequence[_Choice]:
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
             described = str(inner.get("description") or "")
             quoted = [*dict.fromkeys(_QUOTED.findall(described))]
-            words = [word for word in split_name(name) if word not in ("name", "id", "to")]
+            meant = f"{name} {' '.join(_NAME_OF.findall(described))}"
+            words = [word for word in split_name(meant) if word not in ("name", "id", "to")]
             listed = [each.names for each in list_options(cut_excerpt(described))[:1]]
             names = quoted if len(quoted) > 1 else next(iter(listed), _find_listed(words, cut_excerpt(about)))
             found.append(_Choice(name, names=names, words=words))
@@ -405,10 +406,12 @@ _NUMBERED = compile_lazily(
 _TOKEN = compile_lazily(r"[a-z]+")
 _CLOSED = compile_lazily(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b|in <)")
 _LINES = compile_lazily(
-    r"(?m)^(?P<head>[^\n]{0,400}):[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30})"
+    r"(?m)^(?P<head>[^\n]{0,400})(?::|>>)[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30}"
+    r"|(?:[\w-]{1,40}: [^\n]{1,200}(?:\n|$)){2,30})"
 )
 _BULLET = compile_lazily(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
 _QUOTED = compile_lazily(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
+_NAME_OF = compile_lazily(r"\bname of (?:the |an? )?(\w{3,30})")
 _USE = compile_lazily(
     r"(?i)\buse (?:the |a )?[\"'`]?(?P<option>[\w-]{1,40})[\"'`]? (?:for|to answer|on|if|when) "
     r"(?:(?:the |all |any |user )*(?:questions?|queries) (?:on|about|related to|regarding) )?(?P<what>.{3,300}?)"

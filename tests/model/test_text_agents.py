@@ -98,6 +98,37 @@ def test_arguments_are_an_object_where_the_prompt_wants_one() -> None:
     assert said(prompt + told).endswith("Final Answer: Book (Oslo, 4): done.")  # as LlamaIndex repeats arguments
 
 
+def test_labels_in_signs_and_parameters_as_a_list() -> None:
+    rules = """You have access to the following tools:
+
+get_weather: Get the weather. Parameters: [{"name": "city", "type": "string", "description": "Its name"}]
+
+✿FUNCTION✿: The tool to use, should be one of [get_weather]
+✿ARGS✿: The input of the tool
+✿RESULT✿: Tool results
+✿RETURN✿: Reply based on tool results"""
+    question = "What is the weather in Oslo?"
+    step = said(Message("system", rules), question)
+    assert step == 'I should use get_weather.\n✿FUNCTION✿: get_weather\n✿ARGS✿: {"city":"Oslo"}'
+    made = Message("assistant", f"{step}\n✿RESULT✿: sunny\n✿RETURN✿")
+    assert said(Message("system", rules), question, made) == "Weather (Oslo): sunny."
+
+
+def test_results_of_several_calls_in_one_message() -> None:
+    rules = """You are provided with functions within <tools></tools>:
+<tools>
+{"name": "get_weather", "description": "Get the weather", "parameters": [{"name": "city", "type": "string"}]}
+</tools>
+For each function call, return an object within <tool_call></tool_call>:
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call>"""
+    asked = (Message("system", rules), "What is the weather in Oslo and Paris?")
+    made = Message("assistant", said(*asked))
+    seen = "<tool_response>\nsunny\n</tool_response>\n<tool_response>\nrain\n</tool_response>"
+    assert said(*asked, made, seen) == "Weather (Oslo): sunny. Weather (Paris): rain."
+
+
 def test_steps_as_messages() -> None:
     rules, question = Message("system", react("").partition("Begin!")[0]), "What is the weather in Oslo?"
     step = said(rules, question)

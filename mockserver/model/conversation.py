@@ -5,15 +5,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import compact
 from mockserver.core.lazy import compile_lazily
-from mockserver.model.shapes import read_loosely
-from mockserver.model.vocabulary import read_english, split_words
+from mockserver.model.shapes import asks_for_json, read_loosely
+from mockserver.model.vocabulary import cut_excerpt, read_english, split_words
 
 
 def unwrap(call: Call) -> Call:
@@ -36,15 +36,38 @@ def unwrap(call: Call) -> Call:
             kept = kept[:-1]
         if kept != call.messages:
             call = replace(call, messages=kept, tool_choice=replace(call.tool_choice, mode="required"))
-    *before, last = call.messages or (Message("user"),)
-    if last.role == "user" and (call.tools or call.options.schema is not None):
-        case = cut_examples(last.text)
-        told = () if case == last.text else (Message("system", last.text),)
-        call = replace(call, messages=(*before, *told, replace(last, text=case)))
+    call = _set_case_apart(call)
     if any(message.text.startswith(_TELLING) for message in call.messages):
         openings = _OPENINGS if call.tools else {"user": _OPENINGS["user"][:1]}
         call = replace(call, messages=tuple(_read_acts(call.messages, openings)))
     return call
+
+
+def _set_case_apart(call: Call) -> Call:
+    """Return the call with what the user only orders as a message of the system, and the case of it as the user's."""
+    at = len(call.messages) - len(call.since_user) - 1
+    if at < 0:
+        return call
+    before, last = call.messages[:at], call.messages[at]
+    text = cut_excerpt(last.text)
+    earlier = [*takewhile(lambda each: each.role == "user", reversed(before))]
+    if earlier and asks_for_json(text) and text.rstrip().endswith(("}", "```")) and text.find("{") < _LONGEST_NUDGE:
+        before, case = before[:-1], earlier[0].text  # the last message only shows which JSON is wanted
+    else:
+        before = tuple(
+            replace(each, role="system") if each in earlier and asks_for_json(each.text) else each for each in before
+        )
+        case = _find_material(text)
+        if case == text and (call.tools or call.options.schema is not None):
+            case = cut_examples(text)
+    told = () if case == text else (Message("system", last.text),)
+    return replace(call, messages=(*before, *told, replace(last, text=case) if told else last, *call.since_user))
+
+
+def _find_material(text: str) -> str:
+    """Return what instructions set apart to be worked on; else all of the text."""
+    found = next(filter(None, (pattern.search(text) for pattern in _MATERIALS)), None)
+    return text if found is None else found["said"].rstrip()
 
 
 def cut_examples(text: str) -> str:
@@ -156,6 +179,20 @@ _LONGEST_NUDGE = 200  # characters
 _LAST_LABEL = compile_lazily(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
 _CASE = compile_lazily(  # a label, and what it is, behind a line that separates
     r"\n(?:[ \t]*+|[#=*~-]{3}[^\n]*+)\n(?=[A-Za-z][\w ]{0,30}:\s?\S)"
+)
+_SOURCE = (
+    r"(?i:input|source|text|document|passage|article|transcript|content|email|review|current_message|real data"
+    r"|conversation|messages?|quer(?:y|ies)|question)"
+)
+_MATERIALS = (  # to be read for values, by how it is set apart: in tags, between rules, at the end
+    compile_lazily(rf"(?s)<(?P<tag>(?:{_SOURCE}[_ ]?){{1,2}})>\s*+(?P<said>\S.{{0,8000}}?)</(?P=tag)>"),
+    compile_lazily(
+        rf"(?s)\n(?P<mark><<|={{2,20}}|-{{1,20}}|#{{1,4}})[ \t]?(?:\w{{3,8}} )?{_SOURCE}[ \t]?[>=#-]{{0,20}}[ \t]*+\n"
+        r"\s*+(?P<said>\S.{0,8000}?)(?=\n(?P=mark)[ \t]?\w|\Z)"
+    ),
+    compile_lazily(r"(?s):[ \t]*+\s\s?(?P<rule>[=~*_#]{6,80})\n\s*+(?P<said>\S.{0,8000}?)\n(?P=rule)"),
+    compile_lazily(rf"(?s)(?:\A|\n)(?:{_SOURCE} ?){{1,2}}:[ \t]*+\n\s*+(?P<said>[^\s\"'`].{{0,8000}})\Z"),
+    compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*+(?P<said>\S.{0,8000}?)(?P=quotes)"),
 )
 _MISSES_CALL = compile_lazily(  # You did not use a tool in your previous response!
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"

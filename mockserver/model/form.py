@@ -73,6 +73,21 @@ def write_title(request: Request) -> str | None:
     return " ".join(map(capitalize, words)) or None
 
 
+def write_summary(request: Request) -> str | None:
+    """Return the summary of a text that a prompt orders: its first sentences, or as many points; else None."""
+    order = None if request.found else request.find(_SUMMARY)
+    if order is None:
+        return None
+    text = request.text
+    if order.string is text:
+        after = re.split(r"[.:?\n]", text[order.end() :], maxsplit=1)[-1]
+        text = after if len(after.split()) > _FEW_WORDS else max(text[: order.start()], request.earlier, key=len)
+    points = request.find(_POINTS)
+    said = [each[0].strip(' "“”') for each in SENTENCE.finditer(text) if len(each[0].split()) > _FEW_WORDS]
+    said = said[: read_number(points["number"]) if points else _LONGEST_SUMMARY]
+    return "\n".join(f"- {each}" for each in said) if points else " ".join(said) or None
+
+
 def _find_counted(text: str) -> re.Match[str] | None:
     """Return the list that a text orders: "give me 3 tips".
 
@@ -320,6 +335,12 @@ _TITLE = compile_lazily(
     r"(?i)\b(?:generate|create|write|give|provide|suggest|make|come up with)\b[^.\n]{0,60}\b(?:title|headline)\b"
     r"(?! (?:and|of|case)\b)"
 )
+_LONGEST_SUMMARY = 2  # sentences
+_FEW_WORDS = 2  # with which nothing is told
+_SUMMARY = compile_lazily(
+    r"(?i)(?:^|[.!?:\n]\s*|\b(?:please|then|and|to|you)\s)summari[sz]e\b|\btl;?dr\b"
+    r"|\b(?:generate|create|write|give|provide|produce|make)\b[^.\n]{0,40}\bsummary\b"
+)
 _MOST_MATERIAL = 4_000  # characters
 _MATERIAL = compile_lazily(
     r"-{8,}\n((?:(?!-{8})[^\n]*\n){1,40})-{8,}|"
@@ -378,7 +399,7 @@ WHEN_DONE = compile_lazily(
     r"|\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|finish)\b|\b(?:last|final) (?:line|message|word)\b"
 )
 _FAILING = compile_lazily(
-    r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|isn't|fails?"
+    r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|isn't|fails?|insufficient"
     r"|(?:user|customer|human) (?:says?|asks?|wants?))\b"
 )
 _APPROVING = compile_lazily(

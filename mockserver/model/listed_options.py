@@ -15,18 +15,17 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import compile_lazily, remember, remember_json
 from mockserver.model.arguments.evidence import are_alike
 from mockserver.model.choosing import HANDOFF, Offers, find_option, find_tool_requests, list_properties, rank_options
+from mockserver.model.prose import list_content_words
 from mockserver.model.vocabulary import (
     ENGLISH,
     RULING,
     cut_excerpt,
     fold,
-    list_words_between_phrases,
     make_vocabulary,
     read_synonyms,
     read_truth,
     read_word_set,
     split_name,
-    split_words,
     stem,
 )
 
@@ -147,7 +146,8 @@ def _read_choices(schema: Json, about: str) -> Sequence[_Choice]:
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
             described = str(inner.get("description") or "")
             quoted = [*dict.fromkeys(_QUOTED.findall(described))]
-            words = [word for word in split_name(name) if word not in ("name", "id", "to")]
+            meant = f"{name} {' '.join(_NAME_OF.findall(described))}"
+            words = [word for word in split_name(meant) if word not in ("name", "id", "to")]
             listed = [each.names for each in list_options(cut_excerpt(described))[:1]]
             names = quoted if len(quoted) > 1 else next(iter(listed), _find_listed(words, cut_excerpt(about)))
             found.append(_Choice(name, names=names, words=words))
@@ -182,8 +182,15 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
 def _choose_option(text: str, options: Sequence[str], rules: str) -> str | None:
     """Return the option that fits a text, unless it says some of them itself, from which values are taken."""
     hints = find_hints(options, rules)
-    if len(options) > 1 and (routed := _route(text, options, rules)) is not None:
-        return routed
+    others = [option for option in options if option not in hints]
+    if hints and len(others) == 1 and _OTHERWISE.search(rules):
+        asked = _ASKED.search(text)
+        wanted = _list_stems(asked["what"] if asked else text)
+        shared = {
+            name: wanted & _list_stems(_OTHERWISE.split(hint.partition(".")[0])[0]) for name, hint in hints.items()
+        }
+        best = max(shared, key=lambda name: len(shared[name]))
+        return best if shared[best] else others[0]
     said = {*split_name(cut_excerpt(text, _LONGEST_REQUEST))}
     spoken = [option for option in options if said.issuperset(split_name(option))]
     if hints or not spoken:
@@ -195,23 +202,8 @@ def _choose_option(text: str, options: Sequence[str], rules: str) -> str | None:
     return find_option(text, dict.fromkeys(options, ""))
 
 
-def _route(text: str, options: Sequence[str], rules: str) -> str | None:
-    """Return the option whose use rules tell, `Use the docs for questions on APIs`, or else the one for other cases."""
-    uses = {option: use["what"] for use in _USE.finditer(rules) for option in options if option == use["option"]}
-    if not uses or len(options) - len(uses) != 1 or not _OTHERWISE.search(rules):
-        return None
-    asked = _ASKED.search(text)
-    if asked is None and _USE.search(text):  # what is asked cannot be told from the rules
-        return None
-    said = _list_stems(asked["what"] if asked else text)
-    shared = {option: len(said & _list_stems(use)) for option, use in uses.items()}
-    best = max(shared, key=shared.__getitem__)
-    return best if shared[best] else next(option for option in options if option not in uses)
-
-
 def _list_stems(text: str) -> frozenset[str]:
-    silent = list_words_between_phrases(ENGLISH)
-    return frozenset(stem(word) for word in split_words(cut_excerpt(text, _LONGEST_REQUEST)) if word not in silent)
+    return frozenset(stem(word.lower()) for word in list_content_words(cut_excerpt(text, _LONGEST_REQUEST), ENGLISH))
 
 
 def _find_listed(words: Sequence[str], text: str) -> Sequence[str]:
@@ -405,15 +397,12 @@ _NUMBERED = compile_lazily(
 _TOKEN = compile_lazily(r"[a-z]+")
 _CLOSED = compile_lazily(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b|in <)")
 _LINES = compile_lazily(
-    r"(?m)^(?P<head>[^\n]{0,400}):[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30})"
+    r"(?m)^(?P<head>[^\n]{0,400})(?::|>>)[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30}"
+    r"|(?:[\w-]{1,40}: [^\n]{1,200}(?:\n|$)){2,30})"
 )
 _BULLET = compile_lazily(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
 _QUOTED = compile_lazily(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
-_USE = compile_lazily(
-    r"(?i)\buse (?:the |a )?[\"'`]?(?P<option>[\w-]{1,40})[\"'`]? (?:for|to answer|on|if|when) "
-    r"(?:(?:the |all |any |user )*(?:questions?|queries) (?:on|about|related to|regarding) )?(?P<what>.{3,300}?)"
-    r"(?=[.;\n]|,? (?:else|otherwise)\b|$)"
-)
+_NAME_OF = compile_lazily(r"\bname of (?:the |an? )?(\w{3,30})")
 _OTHERWISE = compile_lazily(r"(?i)\b(?:else|otherwise|in all other cases|for (?:all|every|any)thing else)\b")
 _ASKED = compile_lazily(r"(?is).*\b(?:question|query|input)\b[^:\n]{0,20}:\s*(?P<what>\S.*)")
 _TASKS = make_vocabulary("task request question")

@@ -371,7 +371,7 @@ _VALUE_ALONE = compile_lazily(
 )
 _RATINGS = make_vocabulary("score scores rate rating scale")
 _CASE = compile_lazily(
-    r"(?i)\b(?:(?P<other>otherwise|else|in (?:all|any) other cases?|if not?)|if|when|whenever|unless)\b"
+    r"(?i)\b(?:(?P<other>otherwise|(?<!nothing )else|in (?:all|any) other cases?|if not?)|if|when|whenever|unless)\b"
 )
 _CLAUSE_END = compile_lazily(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = compile_lazily(

@@ -15,7 +15,6 @@ what the client wraps around them (`conversation`).
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from itertools import islice, takewhile
 
 from msgspec.structs import replace
 
@@ -28,7 +27,7 @@ from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_mentions, find_record
 from mockserver.model.choosing import list_properties
 from mockserver.model.conversation import cut_examples, unwrap
-from mockserver.model.form import find_closing, find_form, finish_answer, write_list, write_title
+from mockserver.model.form import find_closing, find_form, finish_answer, write_list, write_summary, write_title
 from mockserver.model.hosted import cite_sources
 from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
 from mockserver.model.notations import answer_in_notation
@@ -94,16 +93,10 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
         return _draft(
             results or find_separator_after_prompt(call) + write_text_on(about, call, rng=rng, options=options)[0]
         )
-    answer = obey(asked, rng)
+    answer = write_summary(asked) or obey(asked, rng) or write_title(asked)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = (
-        answer
-        or write_title(asked)
-        or write_list(asked, rng)
-        or results
-        or write_text_on(about, call, rng=rng, options=options)[0]
-    )
+    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng=rng, options=options)[0]
     return _draft(end.close(find_separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 
@@ -168,7 +161,7 @@ def call_tool(call: Call, seed: Seed, options: Options) -> DraftChoice:
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
     said = call.last_user
-    rules = "\n".join((_find_ruling_text(call), *_list_orders(call)))
+    rules = _find_ruling_text(call)
     found = find_shape(said, rules)
     if found is None and any(map(asks_for_json, (cut_excerpt(said), cut_excerpt(rules)))):
         return write_json(call, seed, {})
@@ -185,14 +178,6 @@ def _find_ruling_text(call: Call) -> str:
     return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
 
 
-def _list_orders(call: Call) -> list[str]:
-    """Return the messages before the user's last one, of the same turn, that order JSON for what it says."""
-    before = islice(reversed(call.messages), len(call.since_user) + 1, None)
-    return [
-        message.text for message in takewhile(lambda each: each.role == "user", before) if asks_for_json(message.text)
-    ]
-
-
 def _fill_shape(found: DescribedShape, call: Call, seed: Seed) -> Json:
     """Return what a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
@@ -203,8 +188,8 @@ def _fill_shape(found: DescribedShape, call: Call, seed: Seed) -> Json:
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     prompt = f"{cut_excerpt(call.system)}\n{said}"
     said = remove_shown_answers(cut_examples(cut_excerpt(said)))
-    if quoted := next(filter(None, (pattern.search(said) for pattern in _MATERIALS)), None):
-        said = quoted["said"].rstrip()
+    if quoted := _QUOTED.search(said):
+        said = quoted["said"]
     said = _AROUND.sub(" ", said)
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
     properties = list_properties(Tool("", parameters=schema))
@@ -251,13 +236,7 @@ _FORMAT_WRITERS: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
 _AROUND = compile_lazily(  # what a prompt quotes or asks
     r"</?[A-Za-z][\w-]{0,30}>|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
 )
-_SOURCE = r"(?i:input|source|text|document|passage|article|transcript|content|email|review|current_message)"
-_MATERIALS = (  # to be read for values, by how it is set apart: in tags, at the end behind its name, in quotes
-    compile_lazily(rf"(?s)<(?P<tag>(?:{_SOURCE}[_ ]?){{1,2}})>\s*+(?P<said>\S.{{0,8000}}?)</(?P=tag)>"),
-    compile_lazily(rf"(?s)(?:\A|\n)(?:{_SOURCE} ?){{1,2}}:[ \t]*+\n\s*+(?P<said>[^\s\"'`].{{0,8000}})\Z"),
-    compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*+(?P<said>\S.{0,8000}?)(?P=quotes)"),
-    compile_lazily(r"(?:[:\n]|[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]++\s++){3,400}+[^\"“”`\s]++)[\"”`]"),
-)
+_QUOTED = compile_lazily(r"(?:[:\n]|[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]++\s++){3,400}+[^\"“”`\s]++)[\"”`]")
 _DONE = compile_lazily(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
     r":\s*[^\s\w]"

@@ -41,10 +41,13 @@ def compile_validator(schema: Json, *, formats: bool | None = None, registry: An
 
 
 def make_registry(uri: str, schema: Json) -> Any:
-    """Return a registry with one document."""
+    """Return a registry with one document. Raises InvalidSchemaError where an id of it is no URI."""
     from jsonschema_rs import Registry
 
-    return Registry([(uri, _make_readable(schema))], retriever=_refuse_to_fetch)
+    try:
+        return Registry([(uri, _make_readable(schema))], retriever=_refuse_to_fetch)
+    except ValueError as error:
+        raise InvalidSchemaError(_take_first_line(error)) from None
 
 
 def write_canonical(schema: Json) -> Json:

@@ -459,6 +459,39 @@ PHRASINGS["judges and rankers"] = [
         "You write one-line commit messages for diffs. Reply only with the one-line commit message, without any explanations. ¦ +print('hi')\n-print('ho')",
         matches("(?!hi$).{3,}"),
     ),
+    (
+        'Write a concise summary of the following:\n\n\n"Ada lived in London. She wrote programs. She died young."\n\n\n'
+        "CONCISE SUMMARY:",
+        matches(r"Ada lived in London\. She wrote programs\."),
+    ),
+    ("Summarize what the user sends. ¦ Tea is a drink. It is hot.", matches(r"Tea is a drink\. It is hot\.")),
+    (
+        "Tea is a drink. It is hot.\n\nPlease summarize the text above as 2 bullet points.",
+        matches(r"- Tea is a drink\.\n- It is hot\."),
+    ),
+    (
+        "Create a title for this conversation.\n- If there is insufficient context, return exactly "
+        '"NO_NAME" (nothing else)\n\nConversation:\nWhat is the capital of Ontario?',
+        matches("Capital Ontario"),
+    ),
+    (  # LangChain's router
+        "Select the prompt best suited for the input.\n\n<< FORMATTING >>\nReturn a JSON object formatted to look like:\n{\n"
+        '    "destination": string \\ name of the prompt to use or "DEFAULT"\n    "next_inputs": string \\ the input\n}\n\n'
+        "<< CANDIDATE PROMPTS >>\nphysics: Good for questions about light and matter\nmath: Good for sums\n\n<< INPUT >>\n"
+        "What are sums of primes?\n\n<< OUTPUT >>\n",
+        is_json({"destination": "math", "next_inputs": "What are sums of primes"}),
+    ),
+    (  # LightRAG's
+        "Extract the keywords of the query.\n\n---Instructions---\nThe JSON must contain exactly these two keys:\n"
+        '   - `"themes_keywords"`: an array of strings\n   - `"low_level_keywords"`: an array of strings\n\n---Real Data---\n'
+        "User Query: Who worked with Babbage?\n\n---Output---\nOutput:\n",
+        is_json(lambda v: v["low_level_keywords"] == ["worked", "Babbage"]),
+    ),
+    (
+        'Assign the task. Respond with JSON: {"task": "..."}\nThe content of the task is:\n\n==========\nPlan a trip to Rome\n'
+        "==========\n\nThere are workers:\n\n==========\nAnn: <Finds sights>\n==========\n",
+        is_json({"task": "trip to Rome"}),
+    ),
 ]
 
 

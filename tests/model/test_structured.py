@@ -11,6 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
+from mockserver.model.conversation import unwrap
 from mockserver.model.shapes import (
     FoundValue,
     _read_descriptions,
@@ -35,7 +36,7 @@ def written(choice: DraftChoice | None) -> str:
 
 
 def ordered(said: str, *before: Message, **asked: Any) -> str:
-    return written(reply.find_described_value(call(*before, Message("user", said), **asked), Seed(1)))
+    return written(reply.find_described_value(unwrap(call(*before, Message("user", said), **asked)), Seed(1)))
 
 
 def as_json(said: str) -> Json:
@@ -135,6 +136,12 @@ def test_an_order_in_an_earlier_message_of_the_same_turn() -> None:
     assert json.loads(ordered("It rains in Oslo.", order)) == {"city": "Oslo"}
     answered = (order, Message("assistant", "{}"))
     assert reply.find_described_value(call(*answered, Message("user", "It rains in Oslo.")), Seed(1)) is None
+
+
+def test_a_last_message_that_only_shows_the_json() -> None:
+    shown = 'Output ONLY a JSON dict that adheres to this schema:\n{"properties": {"title": {"type": "string"}}}'
+    said = Message("user", "Extract The Name of the Wind by Patrick Rothfuss")
+    assert ordered(shown, said) == '{"title":"The Name of the Wind"}'
 
 
 def test_a_prompt_that_orders_no_json() -> None:

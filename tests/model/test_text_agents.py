@@ -5,6 +5,7 @@ import re
 import pytest
 
 from mockserver.core.call import Message
+from mockserver.core.json import Json, compact
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import answer_as_model
@@ -96,6 +97,70 @@ def test_arguments_are_an_object_where_the_prompt_wants_one() -> None:
     assert 'Action: book\nAction Input: {"city":"Oslo","guests":4}' in said(prompt)
     told = " I book.\nAction: book\nAction Input: {'city': 'Oslo', 'guests': 4}\nObservation: done\nThought:"
     assert said(prompt + told).endswith("Final Answer: Book (Oslo, 4): done.")  # as LlamaIndex repeats arguments
+
+
+def test_labels_in_signs_and_parameters_as_a_list() -> None:
+    rules = """You have access to the following tools:
+
+get_weather: Get the weather. Parameters: [{"name": "city", "type": "string", "description": "Its name"}]
+
+✿FUNCTION✿: The tool to use, should be one of [get_weather]
+✿ARGS✿: The input of the tool
+✿RESULT✿: Tool results
+✿RETURN✿: Reply based on tool results"""
+    question = "What is the weather in Oslo?"
+    step = said(Message("system", rules), question)
+    assert step == 'I should use get_weather.\n✿FUNCTION✿: get_weather\n✿ARGS✿: {"city":"Oslo"}'
+    made = Message("assistant", f"{step}\n✿RESULT✿: sunny\n✿RETURN✿")
+    assert said(Message("system", rules), question, made) == "Weather (Oslo): sunny."
+
+
+def test_results_of_several_calls_in_one_message() -> None:
+    rules = """You are provided with functions within <tools></tools>:
+<tools>
+{"name": "get_weather", "description": "Get the weather", "parameters": [{"name": "city", "type": "string"}]}
+</tools>
+For each function call, return an object within <tool_call></tool_call>:
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call>"""
+    asked = (Message("system", rules), "What is the weather in Oslo and Paris?")
+    made = Message("assistant", said(*asked))
+    seen = "<tool_response>\nsunny\n</tool_response>\n<tool_response>\nrain\n</tool_response>"
+    assert said(*asked, made, seen) == "Weather (Oslo): sunny. Weather (Paris): rain."
+
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def test_calls_in_a_list_of_which_only_the_schema_is_shown() -> None:
+    def action(name: str, path: str, about: str) -> dict[str, Json]:
+        fixed = {"name": {"const": name}, "path": {"const": path, "description": about}}
+        properties = {**fixed, "input": CITY, "tag": {"type": "string"}}
+        return {"type": "object", "properties": properties, "required": [*properties]}
+
+    actions = [action("Weather", "get", "Get the weather of a city"), action("Time", "get", "Get the time in a city")]
+    schema = compact({"type": "array", "items": {"anyOf": actions}, "$id": "Actions Schema"})
+    rules = f"""Use the following format when executing actions:
+
+Thought: <your thoughts>
+Actions: <JSON array of actions that MUST follow this schema: {schema}>
+<|Response|>: <action outputs>
+
+Answer: <final answer>"""
+    asked = (Message("system", rules), "What is the weather in Oslo?")
+    step = said(*asked)
+    assert step == 'Actions: [{"name":"Weather","path":"get","input":{"city":"Oslo"},"tag":"Weather_get"}]'
+    assert said(*asked, Message("assistant", step), "<|Response|>: sunny") == "Answer: Weather get (Oslo): sunny."
+
+
+def test_calls_whose_schema_names_the_tool_by_a_default() -> None:
+    request = {"type": "string", "default": "city_info"}
+    schema = compact({"properties": {"request": request, "city": {"type": "string"}}, "required": ["city", "request"]})
+    rules = f"TOOL: city_info\n  PURPOSE: Present information about a <city>\n  JSON FORMAT: {schema}"
+    step = said(Message("system", rules), "Present information about Lyon.")
+    assert step == '{"request":"city_info","city":"Lyon"}'
+    assert "city_info" not in said(Message("system", rules), "Hello!")
 
 
 def test_steps_as_messages() -> None:

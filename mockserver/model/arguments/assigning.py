@@ -30,7 +30,9 @@ from mockserver.model.arguments.evidence import (
 )
 from mockserver.model.arguments.mentions import LISTED, read
 from mockserver.model.budget import spend
+from mockserver.model.prose import list_content_words
 from mockserver.model.vocabulary import (
+    ENGLISH,
     find_singular,
     make_vocabulary,
     read_headings,
@@ -184,6 +186,8 @@ def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: 
             said = [assignment.text[slice(*each)] for each in _split_sentences(assignment.text[:_REACH])]
             said = [_SPEAKER.sub("", each).strip() for each in said if not _IS_ASKED.search(each)]
             texts = [each for each in said if each][:_MOST_STATEMENTS] or texts
+        elif prop.item and not _KEYWORDS.isdisjoint(prop.words):
+            texts = [*list_content_words(_SPEAKER.sub("", assignment.text[:_REACH]), ENGLISH)]
         if texts and assignment.fits(prop.name, texts):
             given[prop.name] = texts
             del missing[prop.name]
@@ -612,6 +616,7 @@ INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up wit
 _INVENTS = compile_lazily(rf"(?i)\s*(?:please\s+)?{INVENT}")
 _SOURCE = compile_lazily(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
 _STATEMENTS = make_vocabulary("statement claim fact truth opinion memory sentence")
+_KEYWORDS = make_vocabulary("keyword keyphrase tag hashtag topic")
 _MOST_STATEMENTS = 10
 _SPEAKER = compile_lazily(r"^[ \t]*[A-Za-z][\w ]{0,20}:(?!/)")
 _IS_ASKED = compile_lazily(r"(?i)^\s*(?:question|query|input)\b[^:\n]{0,20}:|[?？]\s*$")

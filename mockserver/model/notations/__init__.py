@@ -111,8 +111,9 @@ def read_steps(
             pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
-            seen = _remove_tag(message.text)
-            steps += [replace(step, seen=seen) for step in pending]
+            seen = [result[2].strip() for result in _RESULT.finditer(message.text)]  # one for each, or one text for all
+            seen = seen if len(seen) == len(pending) else [_remove_tag(message.text)] * len(pending)
+            steps += [replace(step, seen=text) for step, text in zip(pending, seen, strict=True)]
         else:
             request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
             steps = []
@@ -193,7 +194,7 @@ def _read_parameters(entry: str) -> Json:
     """Return the JSON Schema of the parameters in a tool's entry: `args: {…}`, or a signature; else one text."""
     found = _ARGUMENTS.search(entry)
     value = read_loosely(entry, found.end()) if found else None
-    if value and isinstance(value.value, Mapping):
+    if value and isinstance(value.value, Mapping | list):
         return read_argument_schema(value.value)
     signature = _SIGNATURE.match(entry)
     named = _PARAMETER.findall(signature[1]) if signature else [("input", "", "")]
@@ -223,11 +224,12 @@ def _read_type(said: Json) -> Json:
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
+_RESULT = compile_lazily(r"(?s)<(\w{1,40})>(.{0,20000}?)</\1>")
 _OPENING_TAG = compile_lazily(r"<(\w{1,40})>")
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
 _DESCRIBED = compile_lazily(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")
-_ARGUMENTS = compile_lazily(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
+_ARGUMENTS = compile_lazily(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{|\[\{)")
 _SIGNATURE = compile_lazily(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
 _PARAMETER = compile_lazily(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
 _SECTION = compile_lazily(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")

@@ -15,7 +15,10 @@ from mockserver.model.vocabulary import RULING, cut_excerpt
 
 
 class Labels(Struct, frozen=True):
-    """The labels that a prompt shows, and whether arguments, or the whole action (a blob), are JSON."""
+    """The labels that a prompt shows, and whether arguments, or the whole action (a blob), are JSON.
+
+    Where labels stand in signs, as `✿ARGS✿`, an answer needs none.
+    """
 
     action: str
     given: str
@@ -23,6 +26,7 @@ class Labels(Struct, frozen=True):
     final: str
     is_json: bool
     is_blob: bool
+    is_marked: bool
     thought: str
 
     def write_calls(self, calls: Sequence[ToolCall]) -> str:
@@ -35,6 +39,8 @@ class Labels(Struct, frozen=True):
         return f"{self.thought}I should use {name}.\n{step}"
 
     def write_answer(self, answer: str) -> str:
+        if self.is_marked:
+            return answer
         end = self._write_blob("Final Answer", answer) if self.is_blob else f"{self.final}: {answer}"
         return f"{self.thought}I now know the final answer\n{end}"
 
@@ -64,8 +70,9 @@ def read(call: Call, prompt: str) -> TextAgent | None:
         given=shown["input"] if shown else "Action Input",
         observed=found[1] if (found := _OBSERVED.search(after)) else "Observation",
         final=found[1] if (found := _ANSWER.search(after)) else "Final Answer",
-        is_json=shown is not None and _KEYED.search(shown["how"]) is not None,
+        is_json=shown is not None and bool(_KEYED.search(shown["how"]) or _PARAMETERS.search(prompt)),
         is_blob=blob is not None,
+        is_marked=shown is not None and shown["mark"] != "",
         thought="Thought: " * ("Thought:" in prompt and not call.messages[-1].text.rstrip().endswith("Thought:")),
     )
     request = ""
@@ -81,7 +88,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
         elif kind == "input":
             given = text
         elif kind == "seen" and any(tool.name == name for tool in tools):
-            steps.append(AgentStep(name, given, text))
+            steps.append(AgentStep(name, given, text.strip().removesuffix(labels.final)))
     return TextAgent(make_agent_call(call, request, tools=tools, steps=steps), labels.write_calls, labels.write_answer)
 
 
@@ -105,20 +112,26 @@ def _read_action(text: str) -> tuple[str, str]:
     return name, "".join(rest[:1])
 
 
+_MARK = r"(?P<mark>[^\w\s:*`>-]?)"  # around labels, such as ✿FUNCTION✿
 _ACTION = compile_lazily(
-    r"(?m)^[ \t>*`-]*(?P<action>Action|Tool|Function|Act|Call|Tool Name)\**:\**[ \t]*[^\n]*\n(?:[^\n:]*\n){0,3}?"
-    r"[ \t>*`-]*(?P<input>(?:(?:Action|Tool|Function|Call)[ _]?)?(?:Input|Args|Arguments|Parameters|Query))\**:\**"
-    r"(?P<how>[^\n]*)"
+    rf"(?m)^[ \t>*`-]*(?P<action>{_MARK}(?:Action|Tool|(?i:Function)|Act|Call|Tool Name)(?P=mark))\**:\**[ \t]*[^\n]*\n"
+    r"(?:[^\n:]*\n){0,3}?[ \t>*`-]*(?P<input>(?P=mark)(?:(?:Action|Tool|Function|Call)[ _]?)?"
+    r"(?:Input|(?i:Args)|Arguments|Parameters|Query)(?P=mark))\**:\**(?P<how>[^\n]*)"
 )
 _FINAL = compile_lazily(r"(?m)^[ \t>*`-]*Thought\**:[^\n]*\n+[ \t>*`-]*Final Answer\**:")
+_PARAMETERS = compile_lazily(r"(?<=Parameters): ?[\[{]|arguments as a JSON")
 _BLOB = compile_lazily(r"[\"']action_input[\"']")
 _NAMES = compile_lazily(
     r"(?i)(?:\bone (?:name )?of(?! two\b)|valid [\"']action[\"'] values:(?: \"Final Answer\" or)?|"
     r"\b(?:available|allowed|following) (?:tools|actions|functions)(?: are)?:)[ \t]{0,9}(?:these |the following )?"
     r"[:\[({]{0,3}[ \t]{0,9}([^\])}\n\\]{1,4000})"
 )
-_OBSERVED = compile_lazily(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:")
-_ANSWER = compile_lazily(r"(?m)^[ \t>*`-]*(Final \w+|Answer|Final|Conclusion|Finish)\**:")
+_OBSERVED = compile_lazily(
+    rf"(?m)^[ \t>*`-]*({_MARK}(?:Observation|(?:Tool |Action )?(?i:Result|Output|Response))(?P=mark))\**:"
+)
+_ANSWER = compile_lazily(
+    rf"(?m)^[ \t>*`-]*({_MARK}(?:Final \w+|Answer|Final|Conclusion|Finish|(?i:Return))(?P=mark))\**:"
+)
 _QUESTIONS = r"(?:Question|Current Task|Task|New [Ii]nput|Input|Query|User|Human)"
 _ASKED = compile_lazily(rf"(?m)^[ \t>*]*{_QUESTIONS}\**\s*:")
 _FRAME = compile_lazily(r"\n(?:This is the expected criteria[^\n]*(?:\nyou MUST [^\n]*)?|Begin!(?s:.*))")

@@ -366,7 +366,7 @@ _DEEP = 41  # levels of any value that is generated
 _FEW_TRIED = 300  # schemas tried on each value within it
 MAX_COST = 5_000_000  # schemas tried: some 80 ms
 _MAX_COMPILING = 10_000  # schemas written out: some 100 ms
-_HERE = "mockserver:schema"
+_HERE = "mockserver:///schema"  # ids that are relative are resolved against it
 
 
 def measure_depth_and_size(value: Json) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
+from mockserver.model.arguments import find_mentions
 from mockserver.model.schema import generate_instance
 from mockserver.model.schema.generator import Attempt
 from mockserver.model.schema.shape import compile_schema
@@ -146,3 +147,12 @@ def test_nonsense_is_no_error_of_the_server(schema: Any) -> None:
         made(schema)
     except Failure as failure:
         assert failure.reason == "bad_parameter"  # noqa: PT017  # either is right
+
+
+@pytest.mark.parametrize("uri", ["Actions Schema", "http://[bad", "a:b c", "//", "https://example.com/s.json"])
+def test_a_schema_may_call_itself_anything(uri: str) -> None:
+    either = {"not": {"const": "Rome"}, "type": "string"}
+    place = {"type": "object", "properties": {"city": either}, "required": ["city"]}
+    schema = {"$id": uri, "type": "object", "properties": {"input": place}, "required": ["input"]}
+    said = find_mentions("What is the weather in Oslo?")
+    assert generate_instance(schema, Seed(0), said) == {"input": {"city": "Oslo"}}

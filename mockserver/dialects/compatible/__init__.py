@@ -190,7 +190,7 @@ def make_dialect(host: Host) -> Dialect:
 
 
 _ROUTES = (  # that only some hosts have
-    "/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
+    "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
     "/rerank", "/completions", "/embeddings", "/responses",
 )  # fmt: skip
 

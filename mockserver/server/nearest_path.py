@@ -4,12 +4,20 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from mockserver.dialects import Dialect
 from mockserver.kinds import ASKED
 from mockserver.server.routes import Endpoint, compile_template
 
 
-def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], query: str = "") -> str | None:
-    """Return the method and path that were most likely meant; those at the same mount, with the same method, first."""
+class NearestPath(Struct, frozen=True):
+    """The method and path that were most likely meant, and the dialect of the client: None if that is not certain."""
+
+    shown: str
+    spoken: Dialect | None = None
+
+
+def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], query: str = "") -> NearestPath | None:
+    """Return what was most likely meant; what is at the same mount, with the same method, first."""
     first, _, behind = path.removeprefix("/").partition("/")
     if first in _PROVIDERS:
         path = f"/{_PROVIDERS[first]}/{behind}"
@@ -24,10 +32,11 @@ def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], 
         request = LostRequest(sent, path, query)
         elsewhere = [] if at_mount and meant else [each for each in endpoints if request.asks_a_model(each)]
         if found := request.find_by_ending(at_mount) or request.find_by_ending(elsewhere):
-            return f"{sent} {found.shown}"
+            return NearestPath(f"{sent} {found.shown}", found.dialect)
     request = LostRequest(method, path, query)
     usual = [each for each in meant if request.has_usual_query(each)]
-    return request.find_alike(usual or continued or at_mount or endpoints)
+    alike = request.find_alike(usual or continued or at_mount or endpoints)
+    return NearestPath(alike) if alike else None
 
 
 # What people call a provider by whose dialect has another name.

@@ -71,6 +71,14 @@ def test_the_404_tells_it(method: str, path: str, told: str) -> None:
     assert (got.status, got.json["error"]["message"].endswith(f". {told}")) == (404, True), got.json
 
 
+def test_a_client_of_another_provider_is_told_in_its_own_words() -> None:
+    got = App(Site(local().live)).ask("/v1/model/anthropic.claude-v2/converse", {})
+    assert (got.status, got.headers["x-amzn-errortype"].partition(":")[0]) == (404, "UnknownOperationException")
+    assert got.json["message"].endswith(". Did you mean POST /bedrock/model/{model}/converse?")
+    got = App(Site(local().live)).ask("/openai/v1/messages", {})
+    assert got.json["error"]["message"] == "Not found. Did you mean POST /anthropic/v1/messages?"
+
+
 def test_load_generators_find_the_health_of_a_model_server() -> None:
     server = local()
     got = App(Site(server.live)).ask("/health", method="GET")

@@ -139,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MockserverError as error:
         first = error.mistakes[0]
         more = len(error.mistakes) - 1
-        _fail(f"{first}" + (f"  (and {more} more; mockserver check shows them all)" if more else ""))
+        all_are = "; mockserver check shows them all" if first.place else ""  # else it is not in a file
+        _fail(f"{first}" + (f"  (and {more} more{all_are})" if more else ""))
     except OSError as error:  # such as a full disk behind standard output
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except (click.Abort, KeyboardInterrupt):

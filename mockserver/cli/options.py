@@ -135,7 +135,7 @@ def read_text(path: str) -> str:
         with click.open_file(path, "rb") as file:
             return read_to_end(file).decode("utf-8-sig")  # some editors of Windows begin with a mark
     except OSError as error:
-        missing = "name a file, or - for standard input"
+        missing = "name a file with a request, or - for standard input"
         raise ConfigError(explain_file_error(path, "read", error, missing=missing)) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: cannot be read: it is not UTF-8 text; save it as UTF-8") from error

@@ -65,8 +65,11 @@ def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
 @click.command(name="init")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("rules.yaml"))
 def init_command(path: Path) -> None:
-    """Write a commented rules file to PATH (default: rules.yaml), unless it exists."""
+    """Write a commented rules file to PATH (default: rules.yaml; - for standard output), unless it exists."""
     starter = Path(__file__).with_name("starter.yaml").read_bytes()
+    if str(path) == "-":
+        click.echo(starter, nl=False)
+        return
     try:
         with path.open("xb") as file:
             file.write(starter)

@@ -6,6 +6,7 @@ Slow imports are inside the commands that need them, so that `init` starts at on
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,8 @@ def init_command(path: Path) -> None:
     except FileExistsError as error:
         raise ConfigError(f"{path} already exists; choose another name: mockserver init other.yaml") from error
     except OSError as error:
+        with suppress(OSError):
+            path.unlink()  # what a full disk has left would stop the next try
         raise ConfigError(explain_file_error(path, "written", error)) from error
     click.echo(f"wrote {path}; try it: mockserver serve {path}")
 

@@ -15,7 +15,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import suggest
 
 
 class LazyCommand(NamedTuple):
@@ -47,13 +47,34 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.table and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], self.table) or f"; choose one of {', '.join(self.table)}"
+            alike = _ALIKE.get(args[0].lower(), ())
+            meant = next((command for command in alike if command.split()[0] in self.table), None)
+            hint = f'; did you mean "{meant}"?' if meant else suggest(args[0], self.table)
             raise click.UsageError(f'unknown command "{args[0]}"{hint}')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.help) for name, command in self.table.items()])
+
+
+# The commands that do what other programs call so; the first that a group has is meant.
+_ALIKE: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("lint", "validate", "verify", "check", "test"), ("check", "verify")),
+    **dict.fromkeys(("start", "up", "server", "dev"), ("serve",)),
+    **dict.fromkeys(("record", "proxy"), ("serve --record new_episodes --cassette NAME",)),
+    **dict.fromkeys(("replay", "play"), ("serve --cassette NAME",)),
+    **dict.fromkeys(("ls", "all"), ("list",)),
+    **dict.fromkeys(("cat", "view", "print", "get"), ("show",)),
+    **dict.fromkeys(("rm", "delete", "remove", "clean"), ("prune",)),
+    **dict.fromkeys(("update", "rerecord", "re-record"), ("refresh",)),
+    "redact": ("scrub",),
+    **dict.fromkeys(("new", "create", "setup"), ("init",)),
+    **dict.fromkeys(("chat", "query", "send", "curl"), ("ask",)),
+    **dict.fromkeys(("cassettes", "recordings"), ("cassette",)),
+    **dict.fromkeys(("exec", "agent"), ("run",)),
+    "why": ("explain",),
+}
 
 
 def resume_collection() -> None:
@@ -118,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MockserverError as error:
         first = error.mistakes[0]
         more = len(error.mistakes) - 1
-        _fail(f"{first}" + (f"  (and {more} more; mockserver check shows them all)" if more else ""))
+        all_are = "; mockserver check shows them all" if first.place else ""  # else it is not in a file
+        _fail(f"{first}" + (f"  (and {more} more{all_are})" if more else ""))
     except OSError as error:  # such as a full disk behind standard output
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except (click.Abort, KeyboardInterrupt):
@@ -128,6 +150,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _advise(error: click.UsageError) -> str:
     """Say what to do with words that belong elsewhere: rules files, the rest of a text, the number of an episode."""
+    if isinstance(error, click.BadOptionUsage) and "does not take a value" in error.message:
+        name = error.option_name.removeprefix("--").removeprefix("no-")
+        return f" Write --{name} or --no-{name}."
     if error.ctx is None:
         return ""
     command = error.ctx.command

@@ -77,7 +77,9 @@ def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options:
 def _make_matrix(options: dict[str, Any]) -> FaultMatrix:
     expect: dict[str, list[str]] = {}
     for each in options.pop("expect"):
-        name, _, outcome = each.rpartition("=")
+        name, equals, outcome = each.rpartition("=")
+        if not equals:
+            raise ConfigError(f'--expect takes FAULT=OUTCOME, such as cut=recovered, not "{each}"')
         expect.setdefault(name, []).append(outcome)
     times = options.pop("times")
     faults = options.pop("faults")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -42,6 +43,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 class GroupedCommand(click.Command):
     """A command whose --help lists its own options first, then the settings in groups."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a value of a flag that has none, where it would be taken for a rules file."""
+        if any(isinstance(each, click.Argument) and each.name == "rules" for each in self.params):
+            plain = [each for each in self.params if isinstance(each, click.Option) and each.is_flag]
+            flags = {flag for option in plain for flag in (*option.opts, *option.secondary_opts)}
+            for flag, word in pairwise(args):
+                if flag in flags and word[:1] != "-" and not Path(word).suffix and not Path(word).exists():
+                    raise click.BadOptionUsage(flag, f"Option '{flag}' does not take a value, such as {word!r}.", ctx)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
@@ -124,7 +135,7 @@ def read_text(path: str) -> str:
         with click.open_file(path, "rb") as file:
             return read_to_end(file).decode("utf-8-sig")  # some editors of Windows begin with a mark
     except OSError as error:
-        missing = "name a file, or - for standard input"
+        missing = "name a file with a request, or - for standard input"
         raise ConfigError(explain_file_error(path, "read", error, missing=missing)) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: cannot be read: it is not UTF-8 text; save it as UTF-8") from error

@@ -6,6 +6,7 @@ Slow imports are inside the commands that need them, so that `init` starts at on
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,14 +66,19 @@ def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
 @click.command(name="init")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("rules.yaml"))
 def init_command(path: Path) -> None:
-    """Write a commented rules file to PATH (default: rules.yaml), unless it exists."""
+    """Write a commented rules file to PATH (default: rules.yaml; - for standard output), unless it exists."""
     starter = Path(__file__).with_name("starter.yaml").read_bytes()
+    if str(path) == "-":
+        click.echo(starter, nl=False)
+        return
     try:
         with path.open("xb") as file:
             file.write(starter)
     except FileExistsError as error:
         raise ConfigError(f"{path} already exists; choose another name: mockserver init other.yaml") from error
     except OSError as error:
+        with suppress(OSError):
+            path.unlink()  # what a full disk has left would stop the next try
         raise ConfigError(explain_file_error(path, "written", error)) from error
     click.echo(f"wrote {path}; try it: mockserver serve {path}")
 

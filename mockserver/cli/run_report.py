@@ -171,7 +171,8 @@ class RunReport(Struct):
             if self.recorded[file]:
                 yield f"cassette {file}: {count_noun(self.recorded[file], 'episode')} recorded"
             elif file in targets:
-                yield f"cassette {file}: nothing recorded"
+                ruled = self.shares["by rules"] and not self.shares["forwarded"]
+                yield f"cassette {file}: nothing recorded" + ("; rules come first" if ruled else "")
             size = self.episode_counts.get(file, 0)
             size = min(size, store.episode_counts.get(file, size))  # recording may have merged equal ones
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}

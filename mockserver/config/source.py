@@ -174,7 +174,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
     by_lower = {name.lower(): name for name in [*known][::-1]}  # the first of two that differ in case
     wanted = word[:_SHOWN].lower()
-    near = [name for name in _SAME.get(wanted, "").split() if name in by_lower]
+    near = [name for name in _SAME.get(word, _SAME.get(wanted, "")).split() if name in by_lower]
     near = near or get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
 
@@ -225,6 +225,11 @@ _SAME: Mapping[str, str] = {
     "unavailable": "overloaded",
     "internal": "server_error",
     "api_error": "server_error",
+    "QUEUED": "validating",  # Mistral's words for batches, in capitals; other objects can be queued
+    "RUNNING": "in_progress",
+    "SUCCESS": "completed",
+    "TIMEOUT_EXCEEDED": "expired",
+    "CANCELLATION_REQUESTED": "cancelling",
 }
 
 

@@ -400,7 +400,8 @@ class Failure(Exception):  # noqa: N818  # also used as a value
 
     `reason` is a key of REASONS; each dialect gives it its own status, type, code and words.
     A field that is not None wins over the dialect's. One with a `source` is an answer like any other, which that gave;
-    without, the request is refused. `defect` says what is wrong with a rule, or with mockserver, if that is why.
+    without, the request is refused. `defect` says what is wrong with a rule, or with mockserver, if that is why;
+    `advice` says in reports what to do, where that does not follow from the reason.
     """
 
     reason: str
@@ -414,6 +415,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     headers: Headers = ()
     source: str | None = None
     defect: str = ""
+    advice: str = ""
 
     def __post_init__(self) -> None:
         super().__init__(self.message or self.reason)
@@ -437,10 +439,11 @@ def blame_rule(why: str) -> Failure:
 
 
 class Cause(Struct, frozen=True, gc=False):
-    """What is left of a Failure once it is rendered: its reason, and the defect of a rule or of mockserver, if any."""
+    """What is left of a Failure once it is rendered: its reason, and what only reports say of it."""
 
     reason: str
     defect: str = ""
+    advice: str = ""
 
 
 class Raw(Struct, frozen=True):
@@ -495,7 +498,7 @@ class Plan(Struct, frozen=True, gc=False):
         if type(outcome) is Answer:
             left = outcome.usage
         elif isinstance(outcome, Failure):
-            left = Cause(outcome.reason, outcome.defect)
+            left = Cause(outcome.reason, outcome.defect, outcome.advice)
         elif isinstance(outcome, Usage | Cause):
             left = outcome
         return Plan(  # positional arguments: names take longer

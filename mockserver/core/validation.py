@@ -40,3 +40,9 @@ class HistoryProblem(Struct, frozen=True):
         failure = self.failure
         status = failure.status or REASONS[failure.reason]
         return f'{self.place}: the live provider refuses this history with {status} "{failure.message}"; {self.keep}'
+
+    @property
+    def refusal(self) -> Failure:
+        """The failure as the setting `replay: error` raises it; reports say what to keep."""
+        advice = f"{self.place}: {self.keep}; with the setting replay: warn, this is only a remark"
+        return self.failure.replace(advice=advice)

@@ -71,6 +71,8 @@ class Operation(OperationPath, frozen=True, kw_only=True):
     provider would refuse the call's history, unless parsing with this validation has refused it. Operations that count,
     cache or compact a prompt have none, as no report says that providers check their histories.
 
+    `needs_key`: whether it is only for those who know one of the keys in the settings, unlike a sign of life.
+
     `params`, `streams` and `body` say how to send it a text: the parameters of the path besides the model, whether the
     answers are streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
     """
@@ -79,6 +81,7 @@ class Operation(OperationPath, frozen=True, kw_only=True):
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
     over_socket: Literal["", "responses", "realtime", "live"] = ""
+    needs_key: bool = True
     shows_reasoning: bool = False  # whether its answers show what the model thought
     error: Callable[[Reply, bytes], Frame] = render_error_frame
     params: Mapping[str, str] = {}

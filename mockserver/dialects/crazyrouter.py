@@ -73,5 +73,5 @@ DIALECT = Dialect(
     fail=_fail,
     models=("gpt-4o", "gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-pro", "deepseek-r1"),
     own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
-    missing=dict.fromkeys(("/messages", "/images", "/video", "/videos"), "{json: {}}"),
+    missing=dict.fromkeys(("/images", "/video", "/videos"), "{json: {}}"),
 )

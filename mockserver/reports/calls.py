@@ -310,9 +310,10 @@ def explain_rejection(row: Row) -> Iterator[str]:
     """Yield the error that a request was rejected with, on one line, and what to set so that such requests are not."""
     error = find_error_message(b"".join(data for _, data in row.sent))
     yield join_to_line(error)[:_MAX_ERROR] or "rejected before any rule was tried"
-    advice = "" if row.cause is None or row.dialect == "mcp" else _ADVICE.get(row.cause.reason, "")
-    if advice:
-        yield advice
+    if row.cause is not None and row.dialect != "mcp":
+        advice = row.cause.advice or _ADVICE.get(row.cause.reason)
+        if advice:
+            yield advice
 
 
 def find_error_message(reply: bytes) -> str:

@@ -26,7 +26,7 @@ from mockserver.server.handshakes import admits_socket
 from mockserver.server.landmarks import write_landmark
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, MAX_NAMESPACE_NAME, is_namespace, split_namespace
-from mockserver.server.nearest_path import find_nearest_path
+from mockserver.server.nearest_path import NearestPath, find_nearest_path
 from mockserver.server.respond import Responder
 from mockserver.server.routes import tidy
 from mockserver.server.snapshot import parse_query
@@ -108,12 +108,13 @@ class Directory:
         namespace, inner = split_namespace(path)
         endpoints = self._routes.endpoints
         hint = write_landmark(inner, namespace, endpoints=endpoints, has_inspector=self._live.settings.inspector)
-        if hint is None:
-            nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
-                method, inner, endpoints=endpoints, query=query.decode("latin-1")
-            )
-            hint = f"Did you mean {nearest}?" if nearest else None
-        return self._make_unknown(inner, namespace, PathHints(hint))
+        if hint is not None:
+            return self._make_unknown(inner, namespace, PathHints(hint))
+        nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
+            method, inner, endpoints=endpoints, query=query.decode("latin-1")
+        )
+        hints = PathHints(f"Did you mean {nearest.shown}?", spoken=nearest.spoken) if nearest else PathHints()
+        return self._make_unknown(inner, namespace, hints)
 
     def find_socket(self, path: str, query: bytes, headers: RawHeaders) -> Destination | None:
         """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
@@ -153,11 +154,12 @@ _MAX_FOUND = 1 << 20  # bytes, about
 _DESTINATION = 1_000  # bytes, about
 
 
-def _find_control_path(method: str, path: str, namespace: str) -> str | None:
+def _find_control_path(method: str, path: str, namespace: str) -> NearestPath | None:
     """Return the control path that was asked for behind a namespace or a mount."""
     _, control, rest = path.partition(CONTROL)
     chosen = f"?namespace={quote(namespace)}" if namespace != DEFAULT and rest.strip("/") else ""
-    return f"{method} {CONTROL}{clip(rest)}{chosen}" if control and rest[:1] in ("", "/") else None
+    is_control_path = control and rest[:1] in ("", "/")
+    return NearestPath(f"{method} {CONTROL}{clip(rest)}{chosen}") if is_control_path else None
 
 
 # Where clients look for a document about what is in a namespace (RFC 8414, 3.1).

@@ -175,7 +175,7 @@ def find_target(described: RequestFile, routes: Routes, *, stubs: bool = False) 
     place = find_place(path, routes, stubs=stubs)
     if place is None:
         near = find_nearest_path(described.method, path, endpoints=routes.endpoints, query=url.query)
-        raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else _NO_PATH))
+        raise ConfigError(f"no operation at {path}" + (f"; nearest: {near.shown}" if near else _NO_PATH))
     operation = choose_operation(place.endpoint, described.method)
     if operation is None:
         raise ConfigError(f"{path} takes {', '.join(place.endpoint.operations)}, not {described.method}")

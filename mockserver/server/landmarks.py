@@ -41,6 +41,8 @@ def write_landmark(path: str, namespace: str, *, endpoints: Sequence[Endpoint], 
     place = find_control_place(name) if is_outside else None
     if place == "/":
         return f"The inspector is at {CONTROL}/." if has_inspector else f"The {INSPECTOR_IS_OFF}."
+    if place == "/api/health":
+        return "Did you mean /health?"  # which needs no key either, and is shorter
     if place is not None:
         chosen = f"?namespace={quote(namespace)}" if namespace != DEFAULT and place not in _OF_ALL_NAMESPACES else ""
         return f"Did you mean {CONTROL}{place}{chosen}?"

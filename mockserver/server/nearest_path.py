@@ -4,28 +4,39 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from mockserver.dialects import Dialect
 from mockserver.kinds import ASKED
 from mockserver.server.routes import Endpoint, compile_template
 
 
-def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], query: str = "") -> str | None:
-    """Return the method and path that were most likely meant; those at the same mount, with the same method, first."""
+class NearestPath(Struct, frozen=True):
+    """The method and path that were most likely meant, and the dialect of the client: None if that is not certain."""
+
+    shown: str
+    spoken: Dialect | None = None
+
+
+def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], query: str = "") -> NearestPath | None:
+    """Return what was most likely meant; what is at the same mount, with the same method, first."""
     first, _, behind = path.removeprefix("/").partition("/")
     if first in _PROVIDERS:
         path = f"/{_PROVIDERS[first]}/{behind}"
-    request = LostRequest(method, path, query)
     segment = "/".join(path.split("/")[:2]) + "/"
     at_mount = [each for each in endpoints if each.shown.startswith(segment)]
     # Its end is missing, `/v1/chat`, or what stands before it, `/chat/completions`.
     continued = [each for each in at_mount if each.path.startswith(f"{path}/") and path.startswith(each.dialect.mounts)]
     rest = path[len(segment) - 1 :]
     meant = continued or [each for each in at_mount or endpoints if each.path.endswith(rest)]
-    # The base URL is too long, or that of another provider: `/v1/v1/chat/completions`.
-    elsewhere = [] if at_mount and meant else [each for each in endpoints if request.asks_a_model(each)]
-    if found := request.find_by_ending(at_mount) or request.find_by_ending(elsewhere):
-        return f"{method} {found.shown}"
+    # The base URL is too long, or that of another provider: `/v1/v1/chat/completions`. Models are asked with POST.
+    for sent in dict.fromkeys((method, "POST")):
+        request = LostRequest(sent, path, query)
+        elsewhere = [] if at_mount and meant else [each for each in endpoints if request.asks_a_model(each)]
+        if found := request.find_by_ending(at_mount) or request.find_by_ending(elsewhere):
+            return NearestPath(f"{sent} {found.shown}", found.dialect)
+    request = LostRequest(method, path, query)
     usual = [each for each in meant if request.has_usual_query(each)]
-    return request.find_alike(usual or continued or at_mount or endpoints)
+    alike = request.find_alike(usual or continued or at_mount or endpoints)
+    return NearestPath(alike) if alike else None
 
 
 # What people call a provider by whose dialect has another name.

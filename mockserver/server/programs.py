@@ -28,6 +28,8 @@ _TERMINATION = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if
 def explain_start(program: str, error: OSError | ValueError) -> str:
     """Say that a program cannot be started, why, and what to do."""
     number = error.errno if isinstance(error, OSError) else None
+    if program.endswith(".py") and Path(program).is_file() and number in (errno.ENOENT, errno.EACCES):
+        return f"cannot run {program!r}: it is a file of Python; write: python {program}"
     if number in (errno.ENOENT, errno.ENOTDIR):
         why = "program not found; install it, or name it with its path"
     elif number == errno.EACCES:

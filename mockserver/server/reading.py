@@ -61,8 +61,8 @@ def read_call(operation: Operation, visit: Visit) -> Call:
 def _refuse_history(call: Call, problems: Sequence[HistoryProblem]) -> Call:
     """Raise the provider's Failure for a history; what is to be refused within a batch is the result of that part."""
     if not call.batch:
-        raise problems[0].failure
-    refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
+        raise problems[0].refusal
+    refused = {problem.part: problem.refusal for problem in reversed(problems)}  # the first of each part
     return replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)]))
 
 

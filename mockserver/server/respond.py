@@ -124,7 +124,7 @@ class Responder(Struct, eq=False):
             if isinstance(chosen, Response):
                 return chosen
             operation = visit.operation = chosen
-        if visit.settings.keys is not None:
+        if visit.settings.keys is not None and operation.needs_key:
             self.require_key(visit)
         if TIMING in visit.request.header_values:
             visit.timed = read_timing(visit.request)

@@ -89,7 +89,8 @@ class Sources(Struct, frozen=True):
         try:
             return read(read_bytes(path), shown)
         except OSError as error:
-            words = explain_file_error(shown, "read", error, missing=f"mockserver init {shown} creates one")
+            missing = "standard input is /dev/stdin" if shown == "-" else f"mockserver init {shown} creates one"
+            words = explain_file_error(shown, "read", error, missing=missing)
             raise ConfigError(words) from error
 
 

@@ -6,6 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
+from mockserver.dialects import Dialect
 from mockserver.dialects._reply import make_json_reply
 from mockserver.server.access import is_control
 from mockserver.server.client_environment import render_home
@@ -15,10 +16,15 @@ from mockserver.server.visit import HOME, Response, Visit
 
 
 class PathHints(Struct, frozen=True):
-    """What the 404 at a path tells: a sentence as a `hint`, or a `mistake` in place of the usual message."""
+    """What the 404 at a path tells: a sentence as a `hint`, or a `mistake` in place of the usual message.
+
+    `spoken`: the dialect of a client that has another one's base URL. It is told so in its own words, as some clients
+    show no others.
+    """
 
     hint: str | None = None
     mistake: str | None = None
+    spoken: Dialect | None = None
 
 
 NO_HINTS = PathHints()
@@ -49,7 +55,8 @@ def answer_unknown_path(visit: Visit, hints: PathHints, *, call: Call | None = N
     hint = hints.hint or (None if report else _NOWHERE)
     details = {"hint": hint, "rule": suggest_rule(request, visit.dialect), "report": report}
     known = {} if hints.mistake else {name: detail for name, detail in details.items() if detail}
-    reply: Reply = visit.dialect.fail(request, Failure("route_not_found", hints.mistake, details=known), call)
+    failure = Failure("route_not_found", hints.mistake, details=known)
+    reply: Reply = (hints.spoken or visit.dialect).fail(request, failure, call)
     return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)
 
 

@@ -49,6 +49,11 @@ class Assertions(NamesNearest):
 
     def assert_called_times(self, number: int, /, *text: str, **when: Unpack[When]) -> None:
         """Assert that exactly this number of calls matches."""
+        if not isinstance(number, int):
+            where = find_caller().where
+            raise ConfigError(
+                f'{where}: assert_called_times takes a whole number first, not {number!r}; write (2, "*text*")'
+            )
         expected = compile_expectation(when, text)
         calls = self._list_received()
         found = _select_matching(calls, expected)

@@ -188,10 +188,11 @@ class Declared(NamesNearest):
 
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
         """Answer with a text that is streamed in exactly these pieces; a plain answer has the whole."""
-        if isinstance(pieces, str):  # a text is a sequence of texts, too
+        if isinstance(pieces, str) or not isinstance(pieces, Sequence):  # a text is a sequence of texts, too
             self.remove()
+            example = [pieces] if isinstance(pieces, str) else ["Hel", "lo"]
             raise ConfigError(
-                f"{self.where}: stream takes a list of pieces, such as [{pieces!r}]; for a whole text use reply(...)"
+                f"{self.where}: stream takes a list of pieces, such as {example!r}; for a whole text use reply(...)"
             )
         return self._answer({"text": "".join(pieces), "chunks": list(pieces), **then})
 
@@ -213,6 +214,10 @@ class Declared(NamesNearest):
 
     def then(self, then: Mapping[str, Any]) -> Self:
         """Answer with a `then` as in a rules file."""
+        if not isinstance(then, Mapping):
+            self.remove()
+            instead = f"for a text use .reply({then!r})" if isinstance(then, str) else "for a text use .reply(...)"
+            raise ConfigError(f'{self.where}: then takes a table, such as {{"text": "Hello"}}, not {then!r}; {instead}')
         return self._answer(then)
 
     def times(self, number: int) -> Self:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import SourceLocation
-from mockserver.config.source import Document
+from mockserver.config.source import Document, suggest
 from mockserver.core.action import POSITIONS, list_options
 from mockserver.core.json import Json
 from mockserver.delivery.faults import FAULTS
@@ -45,6 +45,10 @@ def make_cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[
         dict([_parse_option(each)]) if isinstance(each, str) else each
         for each in make_list(given.get("positions") or ())
     ]
+    for position in positions:
+        if POSITIONS.keys().isdisjoint(position):
+            word = str(next(iter(position), ""))
+            raise ValueError(f'there is no position "{word}"{suggest(word, POSITIONS)}')
     for fault in tuple(DEFAULT_FAULTS) if usual else faults:
         if isinstance(fault, int) or str(fault).startswith("error="):
             made.append(_make_error_case(fault, retry_after))

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from mockserver.config.errors import MockserverError
+from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.spelling import KEYWORDS
 from mockserver.dialects import discover_all
 from mockserver.reports.failures import Budget, Problem, write_failure
@@ -237,6 +237,8 @@ class MockServer(Assertions):
 
         The address stays the same, so clients keep working. Answers that are still being sent are aborted.
         """
+        if not isinstance(setup, Setup | None):
+            raise ConfigError(f"reset takes a Setup of mockserver.testing, such as Setup(seed=7), not {setup!r}")
         self.local.reset(setup)
 
     @property

@@ -43,6 +43,21 @@ def test_version() -> None:
             "serve, run, env, faults, check, explain, ask, mcp, schema, cassette, init\n",
         ),
         (["cassette", "lst"], 'mockserver: unknown command "lst"; did you mean "list"?\n'),
+        (["lint"], 'mockserver: unknown command "lint"; did you mean "check"?\n'),
+        (["cassette", "check"], 'mockserver: unknown command "check"; did you mean "verify"?\n'),
+        (
+            ["record"],
+            'mockserver: unknown command "record"; did you mean "serve --record new_episodes --cassette NAME"?\n',
+        ),
+        (
+            ["serve", "--known-models", "maybe"],
+            "mockserver: Option '--known-models' does not take a value, such as 'maybe'."
+            " Write --known-models or --no-known-models.\n",
+        ),
+        (
+            ["serve", "--no-reload=yes"],
+            "mockserver: Option '--no-reload' does not take a value. Write --reload or --no-reload.\n",
+        ),
         (["serve", "--prt", "1"], "mockserver: No such option '--prt'. Did you mean '--port'?\n"),
         (["ask"], "mockserver: Missing argument 'TEXT'.\n"),
         (

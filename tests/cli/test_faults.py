@@ -69,6 +69,12 @@ def test_what_is_expected_allowed_and_shown() -> None:
     ("arguments", "complaint"),
     [
         (["-f", "cutt", "--", "true"], 'unknown fault "cutt"; did you mean "cut"?'),
+        (
+            ["--position", "end", "--", "true"],
+            'there is no position "end"; choose one of after_tokens, after_frames, after_bytes, before_done,'
+            " in_tool_arguments, at_start",
+        ),
+        (["--expect", "ok", "--", "true"], '--expect takes FAULT=OUTCOME, such as cut=recovered, not "ok"'),
         (["--times", "no", "--", "true"], "--times must be \"all\" or a whole number of at least 1, not 'no'"),
         (["--limit", "soon", "--", "true"], '"soon" is not a duration; write 300ms, 2s, 1m or a number of seconds'),
         (

@@ -42,6 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "cassettes" / "broken.yaml").write_text("version: [")
     (tmp_path / "rules.yaml").write_text("rules: [{then: {text: Hello}}]")
     (tmp_path / "text.txt").write_text("x")
+    (tmp_path / "app.py").write_text("print(1)")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\0")
     (tmp_path / "half.json").write_text("{")
     return tmp_path
@@ -98,6 +99,11 @@ NO_FOLDER = "cannot be written: No such file or directory; create its folder fir
         ("cassette show weather#99", "cassettes/weather.yaml has 1 episode; there is no #99"),
         ("cassette show wether", 'there is no cassette "wether" in cassettes; did you mean "weather"?'),
         ("cassette verify --max-age soon", '"soon" is not an age; write 90d, 2w or 12h'),
+        (
+            "cassette verify --journal http://127.0.0.1:9",
+            "http://127.0.0.1:9: no server answers: Connection refused; start it, or check the address",
+        ),
+        ("check -", f"-: {NO_FILE}; standard input is /dev/stdin"),
         ("cassette verify --journal nope", f"nope: {NO_FILE}; give a server's URL, or its saved /__mockserver__/api/"),
         ("cassette export weather --output folder --force", "folder is a folder; name a file in it"),
         ("cassette export weather --output new/x.har", f"new/x.har: {NO_FOLDER}"),
@@ -109,7 +115,7 @@ NO_FOLDER = "cannot be written: No such file or directory; create its folder fir
         ("ask hi -r folder", "folder: cannot be read: Is a directory; name a file in this folder"),
         ("ask hi -r nope.yaml", f"nope.yaml: {NO_FILE}; mockserver init nope.yaml creates one"),
         ("ask hi -r bytes.yaml", "bytes.yaml:1:1: the byte 0xff is not UTF-8; save the file as UTF-8"),
-        ("explain nope.json", f"nope.json: {NO_FILE}; name a file, or - for standard input"),
+        ("explain nope.json", f"nope.json: {NO_FILE}; name a file with a request, or - for standard input"),
         ("explain folder", "folder: cannot be read: Is a directory; name a file in this folder"),
         ("explain half.json", "half.json: not JSON: "),
         ("init new/rules.yaml", f"new/rules.yaml: {NO_FOLDER}"),
@@ -129,6 +135,7 @@ def test_a_mistake_says_what_to_do(arguments: str, told: str) -> None:
     ("program", "code", "told"),
     [
         ("no-such-program", 127, NOT_FOUND),
+        ("app.py", 127, "it is a file of Python; write: python app.py"),
         ("./text.txt", 126, "it is not a program that you may run; check its name, or chmod +x it"),
     ],
 )

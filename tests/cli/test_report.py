@@ -83,6 +83,12 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
     ]
 
 
+def test_rules_leave_nothing_to_record() -> None:
+    report = RunReport(local(RULES).live, targets={"mine.yaml"})
+    told = lines_of(report, exchange(1, "rule rules.yaml:1"))
+    assert told[1:] == ["cassette mine.yaml: nothing recorded; rules come first"]
+
+
 def test_what_cassettes_have_played_and_what_was_recorded() -> None:
     report = RunReport(local(RULES).live, {"chat.yaml": 14, "all.yaml": 1})
     rows = [exchange(number, f"cassette chat.yaml#{number}") for number in (1, 5, 5, 14)]

@@ -1,6 +1,7 @@
 """`mockserver check`, `init` and `schema`."""
 
 import json
+import resource
 from pathlib import Path
 
 import jsonschema_rs
@@ -143,6 +144,22 @@ def test_init_overwrites_nothing_and_creates_no_folder(rules: Path) -> None:
     assert (ran.code, rules.read_text()) == (2, "mine")
     ran = run("init", rules.parent / "no" / "rules.yaml")
     assert (ran.code, ran.err.startswith(f"mockserver: {rules.parent}/no/rules.yaml: cannot be written: ")) == (2, True)
+
+
+def test_init_leaves_nothing_of_a_file_that_it_cannot_write(rules: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # bytes: as if the disk were full
+    try:
+        ran = run("init", rules)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (ran.code, rules.exists()) == (2, False)
+    assert "cannot be written: File too large" in ran.err
+
+
+def test_init_writes_to_standard_output(rules: Path) -> None:
+    ran = run("init", "-")
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "# yaml-language-server: $schema=rules.schema.json")
 
 
 def test_the_schema_accepts_shipped_files_and_rejects_mistakes(root: Path) -> None:

@@ -147,6 +147,8 @@ def test_more_mistakes_than_anybody_reads_are_counted():
         ("RESOURCE_EXHAUSTED", ("rate_limit", "quota"), '; did you mean "rate_limit"?'),
         ("citations", ("annotations", "choices"), '; did you mean "annotations"?'),
         ("claude", ("openai", "anthropic"), '; did you mean "anthropic"?'),
+        ("QUEUED", ("queued", "validating"), '; did you mean "validating"?'),
+        ("Queued", ("queued", "validating"), '; did you mean "queued"?'),
         ("thinking", ("thin",), '; did you mean "thin"?'),
         ("stopp", ("stop", "STOP"), '; did you mean "stop"?'),
         ("x" * 100_000, ("equals",), ""),

@@ -456,7 +456,11 @@ def test_histories_that_the_live_provider_would_refuse(pytester: pytest.Pytester
     told = [HISTORY, "  call 1: * and 1 more call", '  if this is intended, set replay="off"']
     result.stdout.fnmatch_lines(["*- mockserver -*", *told])
     result.stdout.fnmatch_lines([f"*MockServerWarning: {HISTORY}", "*call 1: * and 1 more call"])
-    run_test_file(pytester, CHANGED, "-k", "warn", "--mockserver-replay=error").assert_outcomes(failed=1, deselected=4)
+    refused = run_test_file(pytester, CHANGED, "-k", "warn", "--mockserver-replay=error")
+    refused.assert_outcomes(failed=1, deselected=4)
+    keep = "send each call together with its output, which has the same `call_id`"
+    advice = f"  input[[]1]: {keep}; with the setting replay: warn, this is only a remark"
+    refused.stdout.fnmatch_lines(["  No tool output found for function call call_1.", advice])
     ini(pytester, mockserver_replay="off")
     assert "live provider" not in run_test_file(pytester, CHANGED, "-k", "lint or failure").stdout.str()
 

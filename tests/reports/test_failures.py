@@ -100,6 +100,8 @@ def test_a_rejection_tells_what_to_set() -> None:
     made.row.plan = Plan(Cause("unknown_model"), "invalid")
     advice = "to accept it, add the model to the setting models"
     assert list(explain_rejection(made.row)) == ["No such model.", advice]
+    made.row.plan = Plan(Cause("bad_parameter", advice="keep the signature"), "invalid")
+    assert list(explain_rejection(made.row)) == ["No such model.", "keep the signature"]
     made.row.dialect = "mcp"  # whose servers have settings of their own
     made.row.pieces = []
     assert list(explain_rejection(made.row)) == ["rejected before any rule was tried"]

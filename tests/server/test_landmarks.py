@@ -22,9 +22,9 @@ def test_every_place_is_there() -> None:
     [
         ("/metrics", "Did you mean /__mockserver__/metrics?"),
         ("/v1/Metrics", "Did you mean /__mockserver__/metrics?"),
-        ("/healthz", "Did you mean /__mockserver__/api/health?"),
-        ("/api/health", "Did you mean /__mockserver__/api/health?"),
-        ("/anthropic/health", "Did you mean /__mockserver__/api/health?"),
+        ("/healthz", "Did you mean /health?"),
+        ("/api/health", "Did you mean /health?"),
+        ("/anthropic/health", "Did you mean /health?"),
         ("/requests", "Did you mean /__mockserver__/api/calls?namespace=a%20b"),
         ("/ui", "The inspector is at /__mockserver__/."),
         ("/docs", SEE_HOME),
@@ -71,11 +71,22 @@ def test_the_404_tells_it(method: str, path: str, told: str) -> None:
     assert (got.status, got.json["error"]["message"].endswith(f". {told}")) == (404, True), got.json
 
 
+def test_a_client_of_another_provider_is_told_in_its_own_words() -> None:
+    got = App(Site(local().live)).ask("/v1/model/anthropic.claude-v2/converse", {})
+    assert (got.status, got.headers["x-amzn-errortype"].partition(":")[0]) == (404, "UnknownOperationException")
+    assert got.json["message"].endswith(". Did you mean POST /bedrock/model/{model}/converse?")
+    got = App(Site(local().live)).ask("/openai/v1/messages", {})
+    assert got.json["error"]["message"] == "Not found. Did you mean POST /anthropic/v1/messages?"
+
+
 def test_load_generators_find_the_health_of_a_model_server() -> None:
     server = local()
     got = App(Site(server.live)).ask("/health", method="GET")
     assert (got.status, got.json) == (200, {"status": "ok"})
     assert App(Site(server.live)).ask("/health", method="HEAD").status == 200
+    guarded = App(Site(local("settings: {keys: [sk-one]}").live))
+    asked = ("/health", "/vllm/health", "/vllm/ping", "/vllm/version")
+    assert [guarded.ask(path, method="GET").status for path in asked] == [200, 200, 200, 401]
 
 
 def test_a_rule_answers_a_guessed_path() -> None:

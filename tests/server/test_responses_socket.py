@@ -63,6 +63,21 @@ def test_the_frames_are_the_events_of_the_stream_over_http(server: MockServer, t
         assert client.ask(text) == over_http(server, input=text)
 
 
+@pytest.mark.parametrize("place", ["ResponsesSession._respond", "EventSender.expect"])
+def test_a_turn_that_mockserver_fails_in_fails_the_test(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    with socket(server.url) as client, monkeypatch.context() as patched:
+        patched.setattr(f"mockserver.server.sockets.responses_session.{place}", None)
+        client.send(create("hello"))
+        with pytest.raises(ConnectionClosedError) as closed:
+            client.receive()
+    assert closed.value.rcvd.code == 1011
+    assert server.problems()[0].headline.startswith("internal error of mockserver, please report it: TypeError: ")
+    assert "internal error of mockserver on a WebSocket" in caplog.text
+    server.reset()  # or its end would fail
+
+
 def test_every_mount_and_namespace_has_one(server: MockServer) -> None:
     for path in ("/v1/responses", "/openai/v1/responses", "/ns/mine/openai/v1/responses"):
         with socket(server.url, path) as client:

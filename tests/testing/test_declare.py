@@ -152,6 +152,18 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     assert "steps takes a text or a table for each turn, not [" in said(
         lambda: server.on().steps(["a", "b"])  # type: ignore[arg-type]
     )
+    assert "stream takes a list of pieces, such as ['Hel', 'lo']; for" in said(
+        lambda: server.on().stream(5)  # type: ignore[arg-type]
+    )
+    assert """then takes a table, such as {"text": "Hello"}, not 'ok'; for a text use .reply('ok')""" in said(
+        lambda: server.on().then("ok")  # type: ignore[arg-type]
+    )
+    assert "then takes a table" in said(lambda: server.on().then(None))  # type: ignore[arg-type]
+    assert """assert_called_times takes a whole number first, not 'hi'; write (2, "*text*")""" in said(
+        lambda: server.assert_called_times("hi", 2)  # type: ignore[arg-type]
+    )
+    with pytest.raises(ConfigError, match="reset takes a Setup of mockserver"):
+        server.reset({"seed": 7})  # type: ignore[arg-type]
     wrong: list[tuple[Any, ...]] = [({"a": 1},), ("a", "b"), (None,)]
     for texts in wrong:
         for takes in (server.on, server.assert_called, server.calls.where):

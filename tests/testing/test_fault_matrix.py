@@ -102,7 +102,7 @@ def test_what_is_said() -> None:
     [
         ({"faults": ["cutt"]}, 'unknown fault "cutt"; did you mean "cut"?'),
         ({"faults": ["cut@after_token=3"]}, 'unknown key "after_token"; did you mean "after_tokens"?'),
-        ({"positions": ["after_token=3"]}, 'unknown key "after_token"; did you mean "after_tokens"?'),
+        ({"positions": ["after_token=3"]}, 'there is no position "after_token"; did you mean "after_tokens"?'),
         ({"faults": ["error_event@after_bytes=3"]}, '"after_bytes" does not apply to error_event; it accepts '),
         ({"faults": [{}]}, 'a fault is a name, "cut@after_tokens=3" or {"cut": {"after_tokens": 3}}, not {}'),
         ({"errors": [999]}, "999 is not an error status; write 400 to 599"),

@@ -97,7 +97,8 @@ def _fetch(address: str, token: str | None) -> Json:
     try:
         answer = httpx2.get(address.rstrip("/") + _PLAYED_PATH, headers=headers, timeout=_TIMEOUT, trust_env=False)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise ConfigError(f"{address}: no server answers: {error}") from None
+        why = _ERRNO.sub("", str(error))
+        raise ConfigError(f"{address}: no server answers: {why}; start it, or check the address") from None
     if answer.status_code == 401:
         words = "its control API refuses this token" if token else "its control API needs a token"
         raise ConfigError(f"{address}: {words}; set --control-token or MOCKSERVER_CONTROL_TOKEN")
@@ -203,6 +204,7 @@ _PLAYED_PATH = "/__mockserver__/api/cassette?namespace=*"
 _CALLS_PATH = "/__mockserver__/api/calls?namespace=*"
 _JOURNAL = f"give a server's URL, or its saved {_CALLS_PATH}"
 _TIMEOUT = 10  # seconds
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _DAYS = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([dw])")
 _UNITS = {"d": 86_400, "w": 7 * 86_400}

@@ -134,7 +134,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
         data=b"".join(lines),
     ).begin(("in_progress", "ended"))
     await objects.keep(kept)
-    return ObjectView(_describe(call, kept), source="generated")
+    return ObjectView(_describe(call, kept))
 
 
 def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:

@@ -86,7 +86,7 @@ async def _create(sent: Part, call: Call, objects: Objects) -> ObjectView:
     body = {**call.raw, "created": objects.now}
     kept = KeptObject(NAME, FILES.made_by, id=objects.derive_id(_IDS), body=body, data=sent.content)
     await objects.keep(kept)
-    return ObjectView(_describe(kept), source="generated")
+    return ObjectView(_describe(kept))
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:

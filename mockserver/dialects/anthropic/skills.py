@@ -3,6 +3,7 @@
 Clients that ask for the beta get them in its words, which were changed later.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from mockserver.core.call import Call, IdShape
@@ -11,8 +12,14 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._forms import Form, read_form
-from mockserver.dialects._openai_api.objects.skills import USUAL_SKILL, describe, join_files, show_zip
+from mockserver.dialects._forms import Form, Part, read_form
+from mockserver.dialects._openai_api.objects.skills import (
+    USUAL_SKILL,
+    join_files,
+    open_archive,
+    read_front_matter,
+    show_zip,
+)
 from mockserver.dialects._reply import make_look_up
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse
@@ -77,13 +84,42 @@ def _read(http: HttpRequest, validation: Validation) -> tuple[bytes, dict[str, J
     except ValueError:
         form = Form()
     files = form.find_files("files")
-    if not files and validation is not Validation.OFF:
-        raise refuse("files: Field required")
     archive = join_files(files)
-    described = {**USUAL_SKILL, **describe(archive)}
+    opened = open_archive(archive)
+    stated = read_front_matter(opened.manifest)
+    if validation is not Validation.OFF:
+        if not files:
+            raise refuse("No files provided. Please provide files using 'files[]' field.")
+        folder = _find_folder(opened.paths)
+        if validation is Validation.LIVE:
+            _check_live(files, folder, stated)
+    described = {**USUAL_SKILL, **stated}
     fields = dict(form.list_fields())
     title = fields.get("display_name") or fields.get("display_title") or described["name"]
     return archive, {**described, "title": title}
+
+
+def _find_folder(paths: Sequence[str]) -> str:
+    """Return the folder of a skill, which its SKILL.md is in. Raises Failure if it is elsewhere."""
+    for path in paths:
+        folder, _, name = path.partition("/")
+        if name == "SKILL.md":
+            return folder
+    raise refuse("SKILL.md file must be exactly in the top-level folder.")
+
+
+def _check_live(files: Sequence[Part], folder: str, stated: Mapping[str, str]) -> None:
+    """Raise Failure for what only the live service refuses."""
+    if any("\\" in (file.file_name or "") for file in files):
+        raise refuse("Skill contains path with invalid characters")
+    name = stated.get("name", "")
+    if name and folder.lower() != name.lower():
+        raise refuse(f"The folder name '{folder}' must match the skill name '{name}' in SKILL.md.")
+    if len(stated.get("description", "")) > _MAX_DESCRIPTION:
+        raise refuse(f"field 'description' in SKILL.md must be at most {_MAX_DESCRIPTION} characters")
+
+
+_MAX_DESCRIPTION = 1024
 
 
 async def _create(archive: bytes, call: Call, objects: Objects) -> ObjectView:
@@ -93,7 +129,7 @@ async def _create(archive: bytes, call: Call, objects: Objects) -> ObjectView:
     body = {"title": call.raw["title"], "created": objects.now, "latest": version.id}
     made = KeptObject(NAME, SKILLS.made_by, id=name, body={**body, "number": version.body["number"]})
     await objects.keep(made)
-    return ObjectView(_describe_skill(made, call), source="generated")
+    return ObjectView(_describe_skill(made, call))
 
 
 async def _create_version(archive: bytes, call: Call, objects: Objects) -> ObjectView:

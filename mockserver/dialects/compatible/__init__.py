@@ -176,7 +176,7 @@ def make_dialect(host: Host) -> Dialect:
         fail=fail,
         rate_limit_headers=write_openai_rate_limits,
         models=host.models,
-        own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
+        own_features=_FEATURES | ({"status"} if "batches" in host.operations else set()),
         variables={} if config is None else config.variables,
         missing={
             path: "{json: {}}"
@@ -186,8 +186,9 @@ def make_dialect(host: Host) -> Dialect:
     )
 
 
+_FEATURES = frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"})
 _ROUTES = (  # that only some hosts have
-    "/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
+    "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
     "/rerank", "/completions", "/embeddings", "/responses",
 )  # fmt: skip
 

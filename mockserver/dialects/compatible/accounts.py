@@ -348,9 +348,9 @@ _OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
         Operation("info", "GET", "/models/{author}/{slug}/endpoints", parse=_parse_endpoints, render=_render_endpoints),
     ),
     "vllm": (
-        Operation("info", "GET", "/health", parse=_parse_info, render=_render_nothing),
+        Operation("info", "GET", "/health", parse=_parse_info, render=_render_nothing, needs_key=False),
         _make_info_operation("/version", lambda call: {"version": _VERSION}),
-        Operation("info", "GET", "/ping", parse=_parse_info, render=_render_nothing),
+        Operation("info", "GET", "/ping", parse=_parse_info, render=_render_nothing, needs_key=False),
         Operation("info", "POST", "/tokenize", parse=_parse_tokens, render=_render_tokens),
         Operation("info", "POST", "/detokenize", parse=_parse_numbers, render=_render_text),
         _make_info_operation("/tokenizer_info", _describe_tokenizer),

@@ -76,7 +76,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
     beginning = replace(call, http=HttpRequest("POST", ""), meaning=None, raw={}, work=None)
     kept = KeptObject(NAME, _MADE_BY, id=objects.derive_id(IDS), body=body, call=beginning)
     await objects.keep(kept)
-    return ObjectView(_describe(call, kept), source="generated")
+    return ObjectView(_describe(call, kept))
 
 
 def _parse_update(http: HttpRequest, validation: Validation) -> Call:

@@ -81,7 +81,7 @@ async def _create_token(call: Call, objects: Objects) -> ObjectView:
         ),
     }
     await objects.keep(KeptObject(NAME, AUTH_TOKEN.name, id=name, body=body))
-    return ObjectView({"name": name}, source="generated")
+    return ObjectView({"name": name})
 
 
 def _read_moment(stated: Json, usual: int) -> float:

@@ -171,7 +171,7 @@ DIALECT = Dialect(
     fail=fail,
     rate_limit_headers=write_rate_limits,
     models=_MODELS,
-    own_features=frozenset({"finish_error"}),
+    own_features=frozenset({"finish_error", "status"}),
     lists=frozenset({"sample_type", "source", "status"}),
     missing=dict.fromkeys(("/audio/voices", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
 )

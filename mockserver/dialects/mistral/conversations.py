@@ -328,7 +328,7 @@ def _make_agent(name: str, body: Body) -> KeptObject:
 async def _create_agent(call: Call, objects: Objects) -> ObjectView:
     made = _make_agent(objects.derive_id(_AGENT_IDS), {**call.raw, "created": objects.now, "version": 0})
     await objects.keep(made)
-    return ObjectView(_describe_agent(made), source="generated")
+    return ObjectView(_describe_agent(made))
 
 
 async def _update_agent(call: Call, objects: Objects) -> ObjectView:

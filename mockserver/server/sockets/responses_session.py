@@ -23,6 +23,7 @@ from mockserver.core.text import truncate
 from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import read_json
 from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
+from mockserver.server.masking import summarize_crash
 from mockserver.server.respond import Responder
 from mockserver.server.socket_frames import EventSender, fit_to_socket, make_error_frame
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, SocketSession
@@ -207,8 +208,9 @@ class ResponsesSession(SocketSession):
             try:
                 async with self._at_once:
                     await self._answer(turn)
-            except Exception:  # a bug of mockserver: nobody is to wait for what never comes
+            except Exception as error:  # a bug of mockserver: nobody is to wait for what never comes
                 log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+                turn.visit.row.note_defect(summarize_crash(error))
                 await self.close(FAILED)
 
     async def _answer(self, turn: Turn) -> None:

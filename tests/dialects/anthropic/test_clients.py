@@ -186,10 +186,38 @@ def test_skills_in_the_words_of_the_beta(client: anthropic.Anthropic) -> None:
     assert (version["version"], version["directory"]) == (skill["latest_version"], "notes")
 
 
-@pytest.mark.parametrize(("path", "status"), [("", 400), ("/skill_x/versions", 400)])
-def test_a_skill_has_files(path: str, status: int) -> None:
+@pytest.mark.parametrize("path", ["", "/skill_x/versions"])
+def test_a_skill_has_files(path: str) -> None:
     refused = local().ask(f"/anthropic/v1/skills{path}", {})
-    assert (refused.status, refused.json["error"]["message"]) == (status, "files: Field required")
+    assert refused.status == 400
+    assert refused.json["error"]["message"] == "No files provided. Please provide files using 'files[]' field."
+
+
+TOP = "SKILL.md file must be exactly in the top-level folder."
+PUBLISHED = {"SKILL.md": TOP, "notes/skill.md": TOP, "a/notes/SKILL.md": TOP, "notes/README.md": TOP}
+LIVE = {
+    "other/SKILL.md": "The folder name 'other' must match the skill name 'notes' in SKILL.md.",
+    "notes\\SKILL.md": "Skill contains path with invalid characters",
+}
+
+
+@pytest.mark.parametrize(("validation", "refused"), [("off", {}), ("published", PUBLISHED), ("live", PUBLISHED | LIVE)])
+def test_where_the_files_of_a_skill_stand(validation: str, refused: dict[str, str]) -> None:
+    with (
+        MockServer(validation=validation) as server,
+        anthropic.Anthropic(base_url=server.base_url("anthropic"), api_key="sk-x", max_retries=0) as client,
+    ):
+        for path in PUBLISHED | LIVE:
+            if path not in refused:
+                client.beta.skills.create(files=[(path, SKILL[1])])
+                continue
+            with pytest.raises(anthropic.BadRequestError) as error:
+                client.beta.skills.create(files=[(path, SKILL[1])])
+            assert error.value.response.json()["error"]["message"] == refused[path]
+        if validation == "live":
+            text = SKILL[1].replace(b"Takes notes.", b"a" * 1025)
+            with pytest.raises(anthropic.BadRequestError, match="'description' in SKILL\\.md must be at most 1024"):
+                client.beta.skills.create(files=[("notes/SKILL.md", text)])
 
 
 @pytest.mark.parametrize("path", ["skills/skill_x", "skills/skill_x/versions/1", "skills/skill_x/versions/1/content"])

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
@@ -97,7 +98,9 @@ def read_skill(http: HttpRequest, validation: Validation) -> New:
         raise refuse(Complaint("missing", ("files",)))
     data = join_files(files)
     default = nest_fields(form).get("default")
-    return New(fields={"default": default, **describe(data)}, data=data, file_name="skill.zip")
+    return New(
+        fields={"default": default, **read_front_matter(open_archive(data).manifest)}, data=data, file_name="skill.zip"
+    )
 
 
 def join_files(files: Sequence[Part]) -> bytes:
@@ -107,22 +110,29 @@ def join_files(files: Sequence[Part]) -> bytes:
     return files[0].data if len(files) == 1 and files[0].data.startswith(_ZIP) else zip_files(files)
 
 
-def describe(archive: bytes) -> Body:
-    """Return the name and the description that the SKILL.md in a zip archive states."""
+class SkillFiles(NamedTuple):
+    """The paths of a skill's files, and the text of its SKILL.md: empty without one."""
+
+    paths: Sequence[str]
+    manifest: str
+
+
+def open_archive(archive: bytes) -> SkillFiles:
+    """Return what is in a zip archive; nothing if it is damaged."""
     import zlib
     from lzma import LZMAError
     from zipfile import BadZipFile, ZipFile
 
     try:
         with ZipFile(io.BytesIO(archive)) as opened:
-            name = next((each for each in opened.namelist() if each.rsplit("/", 1)[-1].lower() == "skill.md"), None)
+            paths = opened.namelist()
+            name = next((each for each in paths if each.rsplit("/", 1)[-1].lower() == "skill.md"), None)
             if name is None:
-                return {}
+                return SkillFiles(paths, "")
             with opened.open(name) as file:
-                text = file.read(_MAX_READ).decode("utf-8", "replace")
+                return SkillFiles(paths, file.read(_MAX_READ).decode("utf-8", "replace"))
     except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, zlib.error, LZMAError):
-        return {}
-    return read_front_matter(text)
+        return SkillFiles((), "")
 
 
 def read_front_matter(text: str) -> Body:

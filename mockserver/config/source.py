@@ -186,6 +186,18 @@ def suggest(word: str, known: Collection[str]) -> str:
 
 # Words of providers, and ours for the same thing.
 _SAME: Mapping[str, str] = {
+    "reply": "then",
+    "respond": "then",
+    "response": "then",
+    "answer": "then",
+    "request": "when",
+    "if": "when",
+    "body": "raw",
+    "after": "after_tokens",
+    "ttft": "first_token",
+    "tpot": "per_token",
+    "itl": "per_token",
+    "tps": "tokens_per_second",
     "thinking": "reasoning",
     "stop_reason": "finish",
     "stopreason": "finish",

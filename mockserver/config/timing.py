@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 from msgspec.structs import replace
 from pydantic_core import PydanticCustomError, ValidationError
 
-from mockserver.config.source import Path, did_you_mean
+from mockserver.config.source import Path, suggest
 from mockserver.config.tables import (
     AfterValidator,
     BaseTable,
@@ -16,7 +16,7 @@ from mockserver.config.tables import (
     WrittenAs,
     field,
 )
-from mockserver.config.types import SHARE, Delay, Duration, make_refusal, parse_share
+from mockserver.config.types import SHARE, Delay, Duration, make_refusal, parse_seconds, parse_share
 from mockserver.core.json import Json
 from mockserver.core.plan import Distribution, Timing
 
@@ -119,7 +119,13 @@ def compile_timing(table: TimingTable, profiles: Profiles) -> Timing:
 
 
 def explain_unknown_profile(name: str, known: Iterable[str]) -> str:
-    return f'unknown profile "{name}"' + (did_you_mean(name, known) or f"; choose one of {', '.join(known)}")
+    try:
+        parse_seconds(name)
+    except ValueError:
+        hint = suggest(name, tuple(known))
+    else:
+        hint = f"; for a delay of the whole answer write {{total: {name}}}"
+    return f'unknown profile "{name}"{hint}'
 
 
 def _make_timing(table: TimingTable, info: Any) -> Timing:

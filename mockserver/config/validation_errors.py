@@ -159,6 +159,8 @@ class _FoundError:
             return "; put it in quotes"
         if self.kind in ("list_type", "tuple_type") and isinstance(self.value, Mapping):
             return '; put "- " before each item, or [ ] around them'
+        if self.kind in ("list_type", "tuple_type") and isinstance(self.value, str):
+            return "; put [ ] around it"
         if self.kind == "literal_error" and isinstance(self.value, str):
             known = self._list_literals()
             return "; write it without quotes" if self.value in known else did_you_mean(self.value, known)

@@ -33,6 +33,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
 from mockserver.kinds import THEN_KEYS
 from mockserver.rules.items import INSTEAD, NAMESPACE, ItemSpec
+from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.mcp_definitions import McpServerSpec
 
 MAX_EVENTS = 10_000
@@ -509,7 +510,10 @@ class RuleSpec(Table):
     """A rule: which requests it matches, and how it answers."""
 
     example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
-    instead: ClassVar = {name: 'it into "then"' for name in ThenSpec.model_keys if name != "model"}
+    instead: ClassVar = {
+        **dict.fromkeys(ThenSpec.model_keys, 'it into "then"'),
+        **dict.fromkeys(FIELDS, 'it into "when"'),
+    }
 
     name: str | None = field(None, min_length=1, max_length=120, description="the rule's name in reports")
     when: Any = field(None, description="conditions (default: all chats, completions and responses)")

@@ -95,6 +95,10 @@ def test_a_timing_may_refer_to_a_profile_of_any_other_origin() -> None:
             '20: timing.jitter must be a percentage such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "120%"',
         ),
         ("timing: fats", '11: timing.profile: unknown profile "fats"; did you mean "fast"?'),
+        (
+            "timing: 2s",
+            '11: timing.profile: unknown profile "2s"; for a delay of the whole answer write {total: 2s}',
+        ),
         ("models: {a: {timing: fats}}", '24: models.a.timing.profile: unknown profile "fats"; did you mean "fast"?'),
         (
             "profiles: {mine: {profile: qqq}}",

@@ -76,9 +76,11 @@ USUAL_TOKENS = 16
 _IDS = IdShape("cmpl-")
 
 
-def parse_completion(http: HttpRequest, dialect: str, url_fields: Body, *, validation: Validation) -> Call:
-    """Return the Call of a body; `url_fields` are those of the path or query."""
-    body, parsed = read_request(COMPLETION, http, refuse=refuse, validation=validation, url_fields=url_fields)
+def parse_completion(
+    http: HttpRequest, dialect: str, url_fields: Body, *, validation: Validation, model: BodyModel = COMPLETION
+) -> Call:
+    """Return the Call of a body of this form; `url_fields` are those of the path or query."""
+    body, parsed = read_request(model, http, refuse=refuse, validation=validation, url_fields=url_fields)
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_find_conflicts(parsed), refuse)
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)

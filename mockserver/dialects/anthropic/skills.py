@@ -192,9 +192,12 @@ async def _show(call: Call, objects: Objects) -> ObjectView:
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_skill(call.id, objects)
-    if await objects.list(SKILL_VERSIONS.made_by, kept.id):
+    versions = await objects.list(SKILL_VERSIONS.made_by, kept.id)
+    if versions and not kept.invented:
         raise refuse("Cannot delete skill with existing versions. Delete all versions first.")
-    await objects.change(kept, KeptObject.forget)
+    # A skill that nobody made takes along what was added to it: its first version could not have been deleted.
+    for each in (*versions, kept):
+        await objects.change(each, KeptObject.forget)
     return ObjectView({"id": kept.id, "type": "skill_deleted"}, source=kept.source)
 
 

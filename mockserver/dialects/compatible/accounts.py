@@ -165,6 +165,16 @@ def _make_info_operation(path: str, make_body: Callable[[Call], Mapping[str, Jso
     return Operation("info", "GET", path, parse=_parse_info, render=render)
 
 
+def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
+    model = http.path_params["model"]
+    return Call(NAME, "delete_model", model=model, http=http, meaning={"model": model})
+
+
+def _render_deletion(call: Call, outcome: Models) -> Reply:
+    body = {"id": call.model, "object": "model", "deleted": True}
+    return make_json_reply(200, body, lines=write_request_id(call.http, call))
+
+
 def _show_balance(call: Call) -> Mapping[str, Json]:
     amounts = {"total_balance": "10.00", "granted_balance": "0.00", "topped_up_balance": "10.00"}
     return {"is_available": True, "balance_infos": [{"currency": "USD", **amounts}]}
@@ -340,6 +350,9 @@ _REFUSE = COMPATIBLE.errors.refuse
 _OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
     "cerebras": (_make_info_operation("/tcp_warming", lambda call: {"status": "ok"}),),
     "deepseek": (_make_info_operation("/user/balance", _show_balance),),
+    "groq": (
+        Operation("delete_model", "DELETE", "/models/{model:path}", parse=_parse_deletion, render=_render_deletion),
+    ),
     "openrouter": (
         _make_info_operation("/key", _describe_key),
         _make_info_operation("/credits", _show_credits),

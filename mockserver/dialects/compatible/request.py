@@ -41,6 +41,7 @@ from mockserver.dialects._openai_api.chat_bodies import (
     TextPart,
     make_chat_model,
 )
+from mockserver.dialects._openai_api.completions import CompletionBody
 from mockserver.dialects._openai_api.completions import parse_completion as parse_openai_completion
 from mockserver.dialects._openai_api.embeddings import parse_embeddings as parse_openai_embeddings
 from mockserver.dialects._parse import Body, Complaint, complain, read_request, refuse_first
@@ -273,9 +274,13 @@ def does_think(models: Sequence[str], chat: Body) -> bool | None:
     return True if models and isinstance(model, str) and model.startswith(tuple(models)) else None
 
 
+# Hosts take fractions where OpenAI takes whole numbers.
+COMPLETION = BodyModel(shape(**{**CompletionBody["fields"], "logit_bias": optional(mapping(float))}))
+
+
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a completion. Raises Failure."""
-    return parse_openai_completion(http, NAME, {}, validation=validation)
+    return parse_openai_completion(http, NAME, {}, validation=validation, model=COMPLETION)
 
 
 def parse_embeddings(http: HttpRequest, validation: Validation) -> Call:

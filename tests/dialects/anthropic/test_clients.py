@@ -175,6 +175,12 @@ def test_skills_have_versions(client: anthropic.Anthropic) -> None:
         client.beta.skills.retrieve(skill.id)
 
 
+def test_a_skill_that_nobody_made_is_deleted_with_the_versions_added_to_it(client: anthropic.Anthropic) -> None:
+    client.beta.skills.versions.create("skill_elsewhere", files=[SKILL])
+    assert client.beta.skills.delete("skill_elsewhere").type == "skill_deleted"
+    assert list(client.beta.skills.versions.list("skill_elsewhere")) == []
+
+
 def test_skills_in_the_words_of_the_beta(client: anthropic.Anthropic) -> None:
     headers = {"anthropic-beta": "skills-2025-10-02"}
     made = client.beta.skills.with_raw_response.create(files=[SKILL], extra_headers=headers)

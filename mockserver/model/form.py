@@ -76,14 +76,15 @@ def write_title(request: Request) -> str | None:
 def write_summary(request: Request) -> str | None:
     """Return the summary of a text that a prompt orders: its first sentences, or as many points; else None."""
     order = None if request.found else request.find(_SUMMARY)
-    if order is None:
+    if order is None or (order.string is not request.text and order["of"] is None):  # of what an agent did, say
         return None
     text = request.text
     if order.string is text:
-        after = re.split(r"[.:?\n]", text[order.end() :], maxsplit=1)[-1]
+        after = "".join(re.split(r"[.:?\n]", text[order.end() :], maxsplit=1)[1:])
         text = after if len(after.split()) > _FEW_WORDS else max(text[: order.start()], request.earlier, key=len)
     points = request.find(_POINTS)
     said = [each[0].strip(' "“”') for each in SENTENCE.finditer(text) if len(each[0].split()) > _FEW_WORDS]
+    said = [each for each in said if not each.endswith("?")]
     said = said[: read_number(points["number"]) if points else _LONGEST_SUMMARY]
     return "\n".join(f"- {each}" for each in said) if points else " ".join(said) or None
 
@@ -338,8 +339,9 @@ _TITLE = compile_lazily(
 _LONGEST_SUMMARY = 2  # sentences
 _FEW_WORDS = 2  # with which nothing is told
 _SUMMARY = compile_lazily(
-    r"(?i)(?:^|[.!?:\n]\s*|\b(?:please|then|and|to|you)\s)summari[sz]e\b|\btl;?dr\b"
-    r"|\b(?:generate|create|write|give|provide|produce|make)\b[^.\n]{0,40}\bsummary\b"
+    r"(?i)(?:(?:^|[.!?:\n]\s*|\b(?:please|you|is to|must|should|will)\s)summari[sz]e\b|\btl;?dr\b|(?<!not )"
+    r"\b(?:generate|create|write|give|provide|produce|make)\b[^.\n]{0,40}\bsummary\b)(?P<of>[^.\n]{0,40}?\b(?:texts?|documents?"
+    r"|articles?|messages?|conversations?|transcripts?|emails?|passages?|content|input|following|user)\b)?"
 )
 _MOST_MATERIAL = 4_000  # characters
 _MATERIAL = compile_lazily(

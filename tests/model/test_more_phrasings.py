@@ -464,6 +464,8 @@ PHRASINGS["judges and rankers"] = [
         "CONCISE SUMMARY:",
         matches(r"Ada lived in London\. She wrote programs\."),
     ),
+    ("Summarize what you know about France.", lambda t: "France" in t and t != "what you know about France."),
+    ("Use tools to find pages. Summarize your findings. ¦ I live in Rome.", lambda t: t != "I live in Rome."),
     ("Summarize what the user sends. ¦ Tea is a drink. It is hot.", matches(r"Tea is a drink\. It is hot\.")),
     (
         "Tea is a drink. It is hot.\n\nPlease summarize the text above as 2 bullet points.",

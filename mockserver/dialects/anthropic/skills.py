@@ -87,12 +87,10 @@ def _read(http: HttpRequest, validation: Validation) -> tuple[bytes, dict[str, J
     archive = join_files(files)
     opened = open_archive(archive)
     stated = read_front_matter(opened.manifest)
-    if validation is not Validation.OFF:
-        if not files:
-            raise refuse("No files provided. Please provide files using 'files[]' field.")
-        folder = _find_folder(opened.paths)
-        if validation is Validation.LIVE:
-            _check_live(files, folder, stated)
+    if not files and validation is not Validation.OFF:
+        raise refuse("No files provided. Please provide files using 'files[]' field.")
+    if validation is Validation.LIVE:
+        _check_live(files, _find_folder(opened.paths), stated)
     described = {**USUAL_SKILL, **stated}
     fields = dict(form.list_fields())
     title = fields.get("display_name") or fields.get("display_title") or described["name"]

@@ -6,6 +6,12 @@
 from mockserver.kinds.kind import OperationKind
 from mockserver.kinds.objects import ObjectKind
 
+ASYNC_CHATS = ObjectKind(  # chats that are answered later
+    "async_chat",
+    "retrieve",
+    listed_by="async_chats",
+    statuses=("queued", "in_progress", "completed", "failed"),
+)
 BATCHES = ObjectKind(
     "batch",
     "retrieve delete",
@@ -79,6 +85,16 @@ SKILLS = ObjectKind("skill", "retrieve update delete", others=("skill_content",)
 SKILL_VERSIONS = ObjectKind(
     "skill_version", "retrieve delete", others=("skill_version_content",), listed_by="skill_versions", takes_files=True
 )
+CHATKIT_SESSIONS = ObjectKind("chatkit_session", others=("cancel_chatkit_session",))
+VIDEOS = ObjectKind(
+    "video",
+    "retrieve delete",
+    others=("video_content",),
+    listed_by="videos",
+    statuses=("queued", "in_progress", "completed", "failed"),
+    takes_files=True,
+)
+VIDEO_CHARACTERS = ObjectKind("video_character", "retrieve", takes_files=True)
 VOICES = ObjectKind("voice", "delete")
 VOICE_CONSENTS = ObjectKind("voice_consent", "retrieve update delete", listed_by="voice_consents")
 WEBHOOK_ENDPOINTS = ObjectKind(
@@ -95,9 +111,9 @@ OTHERS = tuple(
     ]
 )
 _KINDS = (
-    AGENTS, BATCHES, CACHED_CONTENTS, FILES,
+    AGENTS, ASYNC_CHATS, BATCHES, CACHED_CONTENTS, CHATKIT_SESSIONS, FILES,
     UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, INTERACTIONS, VECTOR_STORES, VECTOR_STORE_FILES,
     FILE_BATCHES, CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS,
-    SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS,
+    SKILLS, SKILL_VERSIONS, VIDEOS, VIDEO_CHARACTERS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS,
 )  # fmt: skip
 OPERATIONS = (*[operation for kind in _KINDS for operation in kind.operations], *OTHERS)

@@ -58,7 +58,7 @@ def test_the_official_client_finds_what_rules_stub(stubbed: Served) -> None:
         with pytest.raises(
             NotFoundError, match=r"mockserver does not have this endpoint; a rule can answer it: - \{when"
         ):
-            client.beta.chatkit.sessions.create(user="ann", workflow={"id": "wf_1"})
+            client.beta.chatkit.threads.retrieve("cthr_1")
         assert client.beta.chatkit.threads.list(user="ann").data == []
         with pytest.raises(NotFoundError, match=r'MISS  query\.user equals "ann"'):
             client.beta.chatkit.threads.list(user="bob")

@@ -73,7 +73,12 @@ FOR = {
     "{when: {operation: [chat, embeddings]}, then: {raw: {}}}": {"chat", "embeddings"},
     "{when: {path: '*'}, then: {embedding: [1]}}": set(OPERATIONS),
     "{then: {status: [validating, failed]}}": {"create_batch"},
-    "{then: {status: [queued, failed]}}": {"create_fine_tuning_job", "create_eval_run"},
+    "{then: {status: [queued, failed]}}": {
+        "create_fine_tuning_job",
+        "create_eval_run",
+        "create_video",
+        "create_async_chat",
+    },
 }
 
 

@@ -155,6 +155,7 @@ class OpenAIApi(Struct, frozen=True):
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
 MISSING: Mapping[str, str] = {
-    **dict.fromkeys(("/videos", "/assistants", "/threads"), "{json: {}}"),
-    **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
+    **dict.fromkeys(("/assistants", "/threads", "/chatkit/threads", "/agents", "/vaults"), "{json: {}}"),
+    **dict.fromkeys(("/live", "/decisions", "/content_provenance_checks", "/safety"), "{json: {}}"),
+    **dict.fromkeys(("/organization", "/projects"), "{json: {}}"),
 }

@@ -2,6 +2,7 @@
 
 from mockserver.dialects import Operation
 from mockserver.dialects._openai_api.objects.batches import Batches
+from mockserver.dialects._openai_api.objects.chatkit import ChatKitSessions
 from mockserver.dialects._openai_api.objects.containers import ContainerFiles, Containers
 from mockserver.dialects._openai_api.objects.conversations import ConversationItems, Conversations
 from mockserver.dialects._openai_api.objects.evals import EvalRuns, Evals
@@ -11,6 +12,7 @@ from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.objects.skills import Skills, SkillVersions
 from mockserver.dialects._openai_api.objects.uploads import UploadParts, Uploads
 from mockserver.dialects._openai_api.objects.vector_stores import FileBatches, VectorStoreFiles, VectorStores
+from mockserver.dialects._openai_api.objects.videos import VideoCharacters, Videos
 from mockserver.dialects._openai_api.objects.voices import VoiceConsents, Voices
 from mockserver.dialects._openai_api.objects.webhooks import WebhookEndpoints
 
@@ -22,7 +24,9 @@ RESOURCES = (
     FineTuningJobs, CheckpointPermissions, Graders,
     Evals, EvalRuns,
     Skills, SkillVersions,
+    VideoCharacters, Videos,
     Voices, VoiceConsents,
+    ChatKitSessions,
     WebhookEndpoints,
 )  # fmt: skip
 

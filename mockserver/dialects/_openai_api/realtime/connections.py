@@ -3,8 +3,8 @@
 (https://platform.openai.com/docs/api-reference/realtime-sessions, .../realtime-calls)
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, read_media_type
@@ -14,13 +14,31 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import BodyModel, closed_shape, integer, literal, optional, shape, text
+from mockserver.dialects._fields import (
+    BodyModel,
+    closed_shape,
+    integer,
+    list_of,
+    literal,
+    number,
+    optional,
+    shape,
+    text,
+    voice_of,
+)
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi, Resource, serve
 from mockserver.dialects._openai_api.realtime.sessions import (
     ACCEPTANCE,
+    MAX_TOKENS,
+    NOISE_REDUCTION,
     SESSION,
+    TOOL_CHOICE,
+    TOOLS,
+    TRANSCRIPTION,
     TRANSLATION,
+    TURN_DETECTION,
+    VOICES,
     make_session,
     update_session,
 )
@@ -33,6 +51,31 @@ _EXPIRES = optional(closed_shape(anchor=optional(literal("created_at")), seconds
 _SECRET = BodyModel(shape(expires_after=_EXPIRES, session=optional(SESSION)))
 _TRANSLATION = BodyModel(shape(expires_after=_EXPIRES, session=TRANSLATION))
 _USUAL: Body = {"type": "realtime"}
+_SOUNDS = {"pcm16": "audio/pcm", "g711_ulaw": "audio/pcmu", "g711_alaw": "audio/pcma"}  # names that the beta had
+_OLD_FIELDS: Mapping[str, Any] = {
+    "client_secret": optional(shape(expires_after=_EXPIRES)),
+    "input_audio_format": optional(literal(*_SOUNDS)),
+    "input_audio_transcription": optional(TRANSCRIPTION),
+    "input_audio_noise_reduction": optional(NOISE_REDUCTION),
+    "turn_detection": optional(TURN_DETECTION),
+}
+_OLD_SESSION = BodyModel(
+    shape(
+        model=optional(str),
+        voice=optional(voice_of(*VOICES)),
+        modalities=optional(list_of(literal("text", "audio"))),
+        instructions=optional(str),
+        output_audio_format=optional(literal(*_SOUNDS)),
+        speed=optional(number(0.25, 1.5)),
+        temperature=optional(number(0.6, 1.2)),
+        max_response_output_tokens=optional(MAX_TOKENS),
+        tools=optional(TOOLS),
+        tool_choice=optional(TOOL_CHOICE),
+        tracing=optional(Any),
+        **_OLD_FIELDS,
+    )
+)
+_OLD_TRANSCRIPTION = BodyModel(shape(modalities=optional(Any), include=optional(list_of(str)), **_OLD_FIELDS))
 
 
 def make_connection_operations(api: ObjectsApi) -> tuple[Operation, ...]:
@@ -47,7 +90,26 @@ class ClientSecrets(Resource):
     ids = IdShape("ek_", 32, "hex")
 
     def make_operations(self) -> tuple[Operation, ...]:
-        return self.list_served()
+        old = (
+            ("/realtime/sessions", self._create_old_session, _OLD_SESSION),
+            ("/realtime/transcription_sessions", self._create_old_session, _OLD_TRANSCRIPTION),
+        )
+        name = CLIENT_SECRET.name
+        made = [
+            Operation(name, "POST", path, parse=self._parse_as(name, work, body), render=self.render)
+            for path, work, body in old
+        ]
+        return (*self.list_served(), *made)
+
+    async def _create_old_session(self, call: Call, objects: Objects) -> ObjectView:
+        """Create a session as the beta did: its secret is a part of it."""
+        asked = call.raw
+        kind = "transcription" if "transcription" in call.http.path.rpartition("/")[2] else "realtime"
+        session = configure(_translate_old(asked, kind), objects.draw_id(_SESSIONS, "session"))
+        seconds = ((asked.get("client_secret") or {}).get("expires_after") or {}).get("seconds") or 60
+        made = await self._keep(call, objects, session, seconds=seconds)
+        secret = {"value": made.body["value"], "expires_at": made.body["expires_at"]}
+        return ObjectView({**_show_old(session, asked), "client_secret": secret})
 
     @serve("POST", "/realtime/client_secrets", body=_SECRET)
     async def create_client_secret(self, call: Call, objects: Objects) -> ObjectView:
@@ -59,9 +121,9 @@ class ClientSecrets(Resource):
         session = {"id": objects.draw_id(_SESSIONS, "session"), "type": "translation", "audio": {}, "expires_at": 0}
         return await self._keep(call, objects, {**session, **call.raw["session"]})
 
-    async def _keep(self, call: Call, objects: Objects, session: Body) -> ObjectView:
+    async def _keep(self, call: Call, objects: Objects, session: Body, *, seconds: int | None = None) -> ObjectView:
         """Keep a new key with its session, and with the key that made it: only that may be listed in the settings."""
-        seconds = (call.raw.get("expires_after") or {}).get("seconds") or 600
+        seconds = seconds or (call.raw.get("expires_after") or {}).get("seconds") or 600
         value = objects.draw_id(self.ids)
         shown: dict[str, Json] = {"value": value, "expires_at": objects.now + seconds, "session": session}
         made_for = {"key": read_bearer(call.http) or call.http.find_header("api-key") or ""}
@@ -127,6 +189,64 @@ def configure(stated: Json, name: str) -> dict[str, Json]:
     """Return a new session with this id and the stated settings."""
     session: Body = stated or _USUAL
     return update_session(make_session(session["type"], name, model=session.get("model") or ""), session)
+
+
+def _translate_old(asked: Body, kind: str) -> Body:
+    """Return the settings of a session in today's fields."""
+    heard: dict[str, Json] = {
+        new: asked[old]
+        for old, new in (
+            ("input_audio_transcription", "transcription"),
+            ("input_audio_noise_reduction", "noise_reduction"),
+            ("turn_detection", "turn_detection"),
+        )
+        if old in asked
+    }
+    if asked.get("input_audio_format"):
+        heard["format"] = {"type": _SOUNDS[asked["input_audio_format"]]}
+    if kind == "transcription":
+        return {"type": kind, "audio": {"input": heard}}
+    said: dict[str, Json] = {key: asked[key] for key in ("voice", "speed") if asked.get(key) is not None}
+    if asked.get("output_audio_format"):
+        said["format"] = {"type": _SOUNDS[asked["output_audio_format"]]}
+    same = {key: asked[key] for key in ("model", "instructions", "tools", "tool_choice") if asked.get(key) is not None}
+    modalities = asked.get("modalities")
+    wanted = {"output_modalities": ["audio" if "audio" in modalities else "text"]} if modalities else {}
+    most = asked.get("max_response_output_tokens")
+    limit = {} if most is None else {"max_output_tokens": most}
+    return {"type": kind, **same, **wanted, **limit, "audio": {"input": heard, "output": said}}
+
+
+def _show_old(session: Body, asked: Body) -> Body:
+    """Return a session in the fields of the beta."""
+    names = {new: old for old, new in _SOUNDS.items()}
+    heard = session["audio"]["input"]
+    shown: dict[str, Json] = {
+        "id": session["id"],
+        "object": session["object"],
+        "expires_at": 0,
+        "input_audio_format": names[heard["format"]["type"]],
+        "input_audio_transcription": heard["transcription"],
+        "input_audio_noise_reduction": heard["noise_reduction"],
+        "turn_detection": heard["turn_detection"],
+    }
+    if session["type"] == "transcription":
+        return {**shown, "modalities": ["text"], "include": asked.get("include")}
+    said = session["audio"]["output"]
+    return {
+        **shown,
+        "model": session["model"],
+        "modalities": asked.get("modalities") or ["audio", "text"],
+        "instructions": session["instructions"],
+        "voice": said["voice"],
+        "output_audio_format": names[said["format"]["type"]],
+        "speed": said["speed"],
+        "tools": session["tools"],
+        "tool_choice": session["tool_choice"],
+        "temperature": asked.get("temperature") or 0.8,
+        "max_response_output_tokens": session["max_output_tokens"],
+        "tracing": asked.get("tracing"),
+    }
 
 
 class SdpOffer(NamedTuple):

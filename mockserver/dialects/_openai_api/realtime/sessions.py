@@ -35,7 +35,7 @@ SOUND_FORMAT = tag_union(
     closed_shape(type=literal("audio/pcmu")),
     closed_shape(type=literal("audio/pcma")),
 )
-_TURN_DETECTION = tag_union(
+TURN_DETECTION = tag_union(
     "type",
     closed_shape(
         type=literal("server_vad"),
@@ -53,13 +53,13 @@ _TURN_DETECTION = tag_union(
         interrupt_response=optional(bool),
     ),
 )
-_TRANSCRIPTION = shape(model=optional(str), language=optional(str), prompt=optional(str))
-_NOISE_REDUCTION = closed_shape(type=literal("near_field", "far_field"), strength=optional(number(0)))
+TRANSCRIPTION = shape(model=optional(str), language=optional(str), prompt=optional(str))
+NOISE_REDUCTION = closed_shape(type=literal("near_field", "far_field"), strength=optional(number(0)))
 _INPUT = closed_shape(
     format=optional(SOUND_FORMAT),
-    transcription=optional(_TRANSCRIPTION),
-    noise_reduction=optional(_NOISE_REDUCTION),
-    turn_detection=optional(_TURN_DETECTION),
+    transcription=optional(TRANSCRIPTION),
+    noise_reduction=optional(NOISE_REDUCTION),
+    turn_detection=optional(TURN_DETECTION),
 )
 OUTPUT = closed_shape(
     format=optional(SOUND_FORMAT), voice=optional(voice_of(*VOICES)), speed=optional(number(0.25, 1.5))
@@ -106,7 +106,7 @@ TRANSLATION = shape(
     model=str,
     audio=optional(
         shape(
-            input=optional(shape(noise_reduction=optional(_NOISE_REDUCTION), transcription=optional(shape(model=str)))),
+            input=optional(shape(noise_reduction=optional(NOISE_REDUCTION), transcription=optional(shape(model=str)))),
             output=optional(shape(language=optional(str))),
         )
     ),

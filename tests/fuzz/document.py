@@ -36,8 +36,13 @@ from mockserver.dialects.gemini.bodies import (
     COUNT_TOKENS,
     CREATE_FILE,
     EMBED,
+    FETCH_OPERATION,
+    FILE_SEARCH_STORE,
     GENERATE,
+    IMPORT_FILE,
     PREDICT,
+    PREDICT_LONG,
+    UPLOAD_TO_STORE,
 )
 from mockserver.dialects.gemini.bodies import BATCH as GEMINI_BATCH
 from mockserver.dialects.gemini.proto import Enum, MapOf, MessageType, Repeated
@@ -295,6 +300,12 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
         "create_batch": (MessageModel(GEMINI_BATCH),),
         "create_file": (MessageModel(CREATE_FILE),),
         "create_auth_token": (MessageModel(AUTH_TOKEN),),
+        "create_video": (MessageModel(PREDICT_LONG),),
+        "create_vector_store": (MessageModel(FILE_SEARCH_STORE),),
+        "computeTokens": (MessageModel(COUNT_TOKENS),),
+        "fetchPredictOperation": (MessageModel(FETCH_OPERATION),),
+        "importFile": (MessageModel(IMPORT_FILE),),
+        "uploadToFileSearchStore": (MessageModel(UPLOAD_TO_STORE),),
     },
     "tzafon": {
         "chat": (TZAFON_CHAT,),

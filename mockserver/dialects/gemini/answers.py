@@ -3,6 +3,7 @@
 A blocked prompt is answered by a response without candidates; a stream that fails ends with its error.
 """
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -15,6 +16,7 @@ from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
+from mockserver.core.tokens import find_token_id
 from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._openai_api.google import is_openai_at_google
 from mockserver.dialects._reply import merge_headers
@@ -86,6 +88,21 @@ def render_count(call: Call, outcome: Stored) -> Reply:
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
     return make_pretty_reply(call.http, body)
+
+
+def render_tokens(call: Call, outcome: Stored) -> Reply:
+    """Return the reply with the tokens of each content, and their numbers."""
+    infos = []
+    for message in call.messages:
+        tokens = outcome.call.tokenizer.split(message.text)
+        infos.append(
+            {
+                "role": "model" if message.role == "assistant" else "user",
+                "tokens": [b64encode(token.encode("utf-8", "replace")).decode() for token in tokens],
+                "tokenIds": [str(find_token_id(token)) for token in tokens],
+            }
+        )
+    return make_pretty_reply(call.http, {"tokensInfo": infos})
 
 
 _RENDERER = GeminiRenderer()

@@ -394,3 +394,25 @@ PREDICT = message(
         outputOptions=message("OutputOptions", mimeType=STRING, compressionQuality=INT32),
     ),
 )
+PREDICT_LONG = message(
+    "PredictLongRunningRequest", instances=Repeated(STRUCT), parameters=STRUCT, vertex={"labels": STRUCT}
+)
+FETCH_OPERATION = message("FetchPredictOperationRequest", operationName=STRING)
+FILE_SEARCH_STORE = message("FileSearchStore", **each(STRING, "name", "displayName", "embeddingModel"))
+_DOCUMENT: dict[str, Any] = {
+    "customMetadata": Repeated(
+        message(
+            "CustomMetadata",
+            key=STRING,
+            stringValue=STRING,
+            numericValue=DOUBLE,
+            stringListValue=message("StringList", values=STRINGS),
+        )
+    ),
+    "chunkingConfig": message(
+        "ChunkingConfig",
+        whiteSpaceConfig=message("WhiteSpaceConfig", maxTokensPerChunk=INT32, maxOverlapTokens=INT32),
+    ),
+}
+IMPORT_FILE = message("ImportFileRequest", fileName=STRING, **_DOCUMENT)
+UPLOAD_TO_STORE = message("UploadToFileSearchStoreRequest", **each(STRING, "displayName", "mimeType"), **_DOCUMENT)

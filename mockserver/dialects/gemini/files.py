@@ -80,19 +80,25 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
     raw = {**({"upload": upload} if file is None else file), "sha256Hash": write_hash(http.body)}
     if file is None:
         return _make_call(http, raw, _refuse)
-    return _make_call(http, raw, _keep if "finalize" in (command or "finalize") else _keep_piece)
+    return _make_call(http, raw, _keep if "finalize" in (command or "finalize") else keep_piece)
 
 
 def _find_description(upload: str) -> dict[str, Json] | None:
     """Return the metadata of an upload; None if it began elsewhere, like a recorded one."""
+    stated = find_description(upload)
+    if stated is None:
+        return None
+    found, wrong = read_message(CREATE_FILE, {"file": stated.get("file")}, vertex=False)
+    return None if wrong else found.get("file")
+
+
+def find_description(upload: str) -> dict[str, Json] | None:
+    """Return what the URL of an upload says of it; None if it began elsewhere."""
     try:
         stated = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(stated, dict) or "upload" not in stated:
-        return None
-    found, wrong = read_message(CREATE_FILE, {"file": stated.get("file")}, vertex=False)
-    return None if wrong else found.get("file")
+    return stated if isinstance(stated, dict) and "upload" in stated else None
 
 
 def _make_call(http: HttpRequest, raw: Body, act: Work) -> Call:
@@ -104,22 +110,27 @@ async def _refuse(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _begin(call: Call, objects: Objects) -> ObjectView:
-    http = call.http
-    stated = {"upload": objects.draw_id(IDS), "file": dict(call.raw)}  # another one of an equal file is apart
+    return begin_upload(call.http, call.raw, objects)
+
+
+def begin_upload(http: HttpRequest, metadata: Body, objects: Objects) -> ObjectView:
+    """Return the answer with the URL to which a file with this metadata is uploaded."""
+    stated = {"upload": objects.draw_id(IDS), "file": dict(metadata)}  # another one of an equal file is apart
     described = urlsafe_b64encode(compact(stated).encode()).decode().rstrip("=")
     key = read_credential(http)  # clients send it only with the request that begins an upload
     query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
     return ObjectView(headers=(_GOES_ON, _EMPTY, ("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}")))
 
 
-async def _keep_piece(call: Call, objects: Objects) -> ObjectView:
+async def keep_piece(call: Call, objects: Objects) -> ObjectView:
+    """Keep a piece of an upload that goes on."""
     name = call.http.query["upload_id"]
-    data = await _join_pieces(name, call.http, objects)
+    data = await join_pieces(name, call.http, objects)
     await objects.keep(KeptObject(NAME, PIECE, id=name, body={}, data=data))
     return ObjectView(headers=(_GOES_ON, _EMPTY))
 
 
-async def _join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data:
+async def join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data:
     """Return the bytes that were uploaded so far; a piece that comes again takes the place that it states.
 
     Raises Failure if pieces before it are missing.
@@ -138,7 +149,7 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
     upload = call.http.query.get("upload_id")
     data: Data = b""
     if upload is not None:
-        data = await _join_pieces(upload, call.http, objects)
+        data = await join_pieces(upload, call.http, objects)
         raw |= {"sha256Hash": write_hash(data), "sizeBytes": len(data)}
         if (piece := await objects.find(PIECE, upload)) is not None:
             await objects.change(piece, KeptObject.forget)

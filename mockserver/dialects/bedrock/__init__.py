@@ -20,6 +20,7 @@ from mockserver.dialects._messages import ask_claude
 from mockserver.dialects._parse import read_request
 from mockserver.dialects._reply import make_model_look_ups
 from mockserver.dialects.bedrock import checks
+from mockserver.dialects.bedrock.async_invoke import make_async_operations
 from mockserver.dialects.bedrock.errors import make_exception, read_credential, refuse
 from mockserver.dialects.bedrock.guardrails import make_guardrail_operation
 from mockserver.dialects.bedrock.invoke import check_history, parse_invoke, render_invoke
@@ -89,6 +90,7 @@ DIALECT = Dialect(
         ),
         make_guardrail_operation(),
         make_rerank_operation(),
+        *make_async_operations(),
         *make_model_look_ups(NAME, render_models, "/foundation-models"),
         *make_model_look_ups(NAME, render_profiles, "/inference-profiles"),
     ),
@@ -111,6 +113,6 @@ DIALECT = Dialect(
         "amazon.titan-embed-text-v2:0",
         "cohere.embed-english-v3",
     ),
-    own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "embedding"}),
-    missing=dict.fromkeys(("/async-invoke", "/guardrail-checks", "/guardrails"), "{json: {}}"),
+    own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "embedding", "status"}),
+    missing=dict.fromkeys(("/guardrail-checks", "/guardrails"), "{json: {}}"),
 )

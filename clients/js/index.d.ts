@@ -156,6 +156,7 @@ export interface Then extends Content {
   status?: string | string[];
   /** Scores by document, or their order. */
   rerank?: number[] | { order: number[] };
+  search_results?: { url: string; title?: string; text?: string; date?: string }[];
   /** What a tool of an MCP server fails with: a text, or JSON. */
   tool_error?: unknown;
   /** Content blocks of a tool of an MCP server, in MCP's form. */

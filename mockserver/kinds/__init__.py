@@ -22,6 +22,7 @@ from mockserver.kinds import (
     realtime,
     rerank,
     responses,
+    search,
     tokenization,
 )
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
@@ -39,6 +40,7 @@ KINDS = (
     audio,
     ocr,
     rerank,
+    search,
     tokenization,
     models,
     kept,

@@ -32,4 +32,5 @@ OPERATIONS = (
     AnswerLookUp(name="update_chat", made_by=CHAT.name, act=_update_metadata),
     AnswerLookUp(name="delete_chat", made_by=CHAT.name, act=delete),
     AnswerLookUp(name="chat_messages", made_by=CHAT.name, act=show),
+    AnswerLookUp(name="generation", made_by=CHAT.name, act=show),  # what a chat took
 )

@@ -151,6 +151,7 @@ class Then(TypedDict, total=False):
     markdown: str | Sequence[str]
     status: str | list[str]
     rerank: Sequence[float] | Mapping[str, Any]
+    search_results: Sequence[Mapping[str, Any]]
     tool_error: Any
     content: Sequence[Mapping[str, Any]]
     progress: Mapping[str, Any] | Sequence[Mapping[str, Any]]

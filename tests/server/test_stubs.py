@@ -95,9 +95,9 @@ def test_faults_and_raw_json() -> None:
     rules = """
 rules:
   - {when: {path: "/v1/*"}, then: {faults: [wrong_content_type]}}
-  - {when: {path: /v1/videos}, then: {raw: {status: 201, json: {id: "b-{{ body.n }}"}, headers: {x-one: a}}}}
+  - {when: {path: /v1/assistants}, then: {raw: {status: 201, json: {id: "b-{{ body.n }}"}, headers: {x-one: a}}}}
 """
-    got = app(rules).ask("/v1/videos", {"n": 7})
+    got = app(rules).ask("/v1/assistants", {"n": 7})
     assert (got.status, got.json, got.headers["x-one"]) == (201, {"id": "b-7"}, "a")
     assert not got.headers["content-type"].startswith("application/json")
 
@@ -174,7 +174,7 @@ def find_suggested_rule(got: Answered) -> str:
 
 
 def test_no_rule_is_suggested_for_a_path_with_a_star() -> None:
-    assert "a rule can answer it" not in app().ask("/v1/videos/%2A", method="GET").json["error"]["message"]
+    assert "a rule can answer it" not in app().ask("/v1/assistants/%2A", method="GET").json["error"]["message"]
 
 
 def test_no_missing_endpoint_is_there() -> None:
@@ -314,14 +314,14 @@ def test_mounts_begin_with_the_name_of_their_dialect_or_of_another_provider() ->
 
 @pytest.mark.parametrize("front", ["", "/openai"])
 def test_a_path_fits_with_and_without_the_mount(front: str) -> None:
-    server = app(stub("{path: /v1/videos, method: POST}", "{json: {a: 1}}"))
-    assert server.ask(f"{front}/v1/videos", {}).json == {"a": 1}
-    assert server.ask(f"/ns/mine{front}/v1/videos", {}).json == {"a": 1}
-    assert server.ask(f"/elsewhere{front}/v1/videos", {}).status == 404
-    assert server.ask(f"{front}/v1/videos/edits", {}).status == 404
-    pasted = app().ask(f"{front}/v1/videos/edits", {}).json["error"]["message"]
+    server = app(stub("{path: /v1/assistants, method: POST}", "{json: {a: 1}}"))
+    assert server.ask(f"{front}/v1/assistants", {}).json == {"a": 1}
+    assert server.ask(f"/ns/mine{front}/v1/assistants", {}).json == {"a": 1}
+    assert server.ask(f"/elsewhere{front}/v1/assistants", {}).status == 404
+    assert server.ask(f"{front}/v1/assistants/edits", {}).status == 404
+    pasted = app().ask(f"{front}/v1/assistants/edits", {}).json["error"]["message"]
     spoken = "dialect: openai, " if front else ""
-    assert f"{{{spoken}path: /v1/videos/edits, method: POST}}" in pasted
+    assert f"{{{spoken}path: /v1/assistants/edits, method: POST}}" in pasted
     chat = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     server = app(stub("{not: {path: /v1/chat/completions}}", "{text: not here}"), unmatched="error")
     assert server.ask(f"{front}/v1/chat/completions", chat).status == 404
@@ -343,9 +343,9 @@ def test_the_404_names_a_rule_whose_answer_needs_a_dialect() -> None:
 
 def test_a_test_is_warned_of_a_rule_that_no_request_can_reach() -> None:
     with pytest.warns(MockServerWarning, match="there, rules answer with raw, json or error"), MockServer() as server:
-        server.on(path="/search").reply("hello")
-    with pytest.warns(MockServerWarning, match='begins with a slash: write "/search"'), MockServer() as server:
-        server.on(path="https://api.github.com/search").reply(json={})
+        server.on(path="/find").reply("hello")
+    with pytest.warns(MockServerWarning, match='begins with a slash: write "/find"'), MockServer() as server:
+        server.on(path="https://api.github.com/find").reply(json={})
 
 
 def test_a_rule_whose_path_fits_is_nearer_than_one_whose_method_does() -> None:
@@ -357,9 +357,9 @@ def test_a_rule_whose_path_fits_is_nearer_than_one_whose_method_does() -> None:
 
 @pytest.mark.parametrize("dialect", discover())
 def test_a_404_without_a_model_names_none(dialect: str) -> None:
-    got = app(stub("{path: /search}", "{error: 404}"), dialect=dialect).ask("/search", method="GET")
+    got = app(stub("{path: /find}", "{error: 404}"), dialect=dialect).ask("/find", method="GET")
     assert (got.status, "odel" in got.body.decode()) == (404, False)
-    named = app(stub("{path: /search}", "{error: 404}"), dialect=dialect).ask("/search", {"model": "m"})
+    named = app(stub("{path: /find}", "{error: 404}"), dialect=dialect).ask("/find", {"model": "m"})
     says_the_same = dialect == "bedrock"  # whose 404 is about no model: an unknown one is a 400
     assert (named.status, named.body == got.body) == (404, says_the_same)
 
@@ -377,8 +377,8 @@ def test_a_look_at_the_root_is_no_call() -> None:
 
 def test_the_rule_that_a_failed_test_suggests_has_the_bare_path() -> None:
     with MockServer() as server:
-        server.on(path="/v1/videos", method="POST").reply(json={})
-        httpx.get(f"{server.url}/openai/v1/videos")
+        server.on(path="/v1/assistants", method="POST").reply(json={})
+        httpx.get(f"{server.url}/openai/v1/assistants")
         (problem,) = server.problems()
-        assert 'on(method="GET", path="/v1/videos")' in problem.text
+        assert 'on(method="GET", path="/v1/assistants")' in problem.text
         server.reset()

@@ -30,6 +30,7 @@ from mockserver.dialects.compatible.accounts import make_account_operations
 from mockserver.dialects.compatible.batches import make_batch_operations
 from mockserver.dialects.compatible.hosts import HOSTS, Host, make_host
 from mockserver.dialects.compatible.media import make_media_operations
+from mockserver.dialects.compatible.perplexity import make_perplexity_operations
 from mockserver.dialects.compatible.replay import make_history
 from mockserver.dialects.compatible.request import (
     NAME,
@@ -40,6 +41,8 @@ from mockserver.dialects.compatible.request import (
     place_operations,
 )
 from mockserver.dialects.compatible.rerank import make_rerank_operations
+from mockserver.dialects.compatible.videos import make_video_operations
+from mockserver.kinds import CREATIONS
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextRenderer
@@ -164,6 +167,8 @@ def make_dialect(host: Host) -> Dialect:
     others = (
         *make_rerank_operations(host),
         *make_batch_operations(host, answering, fail=fail),
+        *make_video_operations(host, fail),
+        *make_perplexity_operations(host, chat, fail=fail),
         *make_account_operations(host),
     )
     served = (*answering, *place_operations(host, others))
@@ -176,17 +181,36 @@ def make_dialect(host: Host) -> Dialect:
         fail=fail,
         rate_limit_headers=write_openai_rate_limits,
         models=host.models,
-        own_features=_FEATURES | ({"status"} if "batches" in host.operations else set()),
+        own_features=_FEATURES | {"status"} if any(each.name in _WITH_STATUSES for each in served) else _FEATURES,
         variables={} if config is None else config.variables,
         missing={
             path: "{json: {}}"
-            for path in _ROUTES
+            for path in (*_ROUTES, *_LACKED.get(host.kin, ()))
             if not any(each.path == path or each.path.startswith(f"{path}/") for each in served)
         },
     )
 
 
+_LACKED: Mapping[str, tuple[str, ...]] = {  # routes that only one host has
+    "openrouter": (
+        "/keys", "/auth/keys/code", "/oauth", "/activity", "/analytics", "/generation/content", "/generation/feedback",
+        "/byok", "/presets", "/guardrails", "/workspaces", "/organization", "/endpoints/zdr", "/embeddings/models",
+        "/images/models", "/videos/models", "/audio/transcriptions", "/containers", "/tools", "/datasets", "/model",
+        "/external-users", "/observability", "/private-endpoints", "/scim", "/vault", "/benchmarks", "/classifications",
+    ),
+    "perplexity": ("/contextualizedembeddings", "/content", "/browser", "/skills", "/decisions"),
+    "together": (
+        "/fine-tunes", "/finetune", "/evaluation", "/endpoints", "/deployments", "/compute", "/queue", "/rl",
+        "/shaping", "/voices", "/projects", "/billing", "/tci", "/v2/projects", "/v2/organizations",
+        "/v2/supported-models", "/v2/public",
+    ),
+    "xai": (
+        "/api-key", "/tokenize-text", "/image-generation-models", "/embedding-models", "/collections", "/documents",
+        "/chat/deferred-completion", "/complete", "/realtime", "/billing",
+    ),
+}  # fmt: skip
 _FEATURES = frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"})
+_WITH_STATUSES = frozenset(name for name, kind in CREATIONS.items() if kind.statuses)  # whose objects have statuses
 _ROUTES = (  # that only some hosts have
     "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
     "/rerank", "/completions", "/embeddings", "/responses",

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Models
+from mockserver.core.plan import Models, Stored
 from mockserver.core.tokens import find_token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
@@ -20,8 +20,10 @@ from mockserver.dialects._reply import (
     show_model,
     write_request_id,
 )
-from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host
+from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host, find_provider
 from mockserver.dialects.compatible.request import NAME
+from mockserver.dialects.compatible.usage import count_openrouter
+from mockserver.wire.parts import write_moment
 
 Describe = Callable[[str, int], dict[str, Json]]  # returns the entry of a list for a model's name and creation time
 _VERSION = "0.11.0"  # of vLLM
@@ -253,6 +255,68 @@ def _render_endpoints(call: Call, outcome: Models) -> Reply:
     return make_json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, lines=write_request_id(call.http, call))
 
 
+def _parse_generation(http: HttpRequest, validation: Validation) -> Call:
+    name = http.query.get("id", "")
+    if not name:
+        raise _REFUSE(complain("The query needs the id of a generation: /generation?id=gen-...", "id"))
+    return Call(NAME, "generation", model="", http=http, meaning={"id": name}, id=name)
+
+
+def _render_generation(call: Call, outcome: Stored) -> Reply:
+    answer = outcome.answer
+    used = answer.usage
+    count = count_openrouter(used)
+    finish = answer.choices[0].finish if answer.choices else "stop"
+    shown: dict[str, Json] = {
+        "id": answer.id,
+        "upstream_id": None,
+        "request_id": f"req-{answer.id}",
+        "total_cost": count["cost"],
+        "usage": count["cost"],
+        "upstream_inference_cost": count["cost"],
+        "cache_discount": None,
+        "created_at": write_moment(answer.created),
+        "model": answer.model,
+        "provider_name": find_provider(answer.model),
+        "app_id": None,
+        "is_byok": False,
+        "streamed": outcome.call.stream,
+        "cancelled": False,
+        "api_type": "completions",
+        "origin": "",
+        "router": None,
+        "latency": 250,
+        "moderation_latency": None,
+        "generation_time": 500,
+        "finish_reason": finish,
+        "native_finish_reason": finish,
+        "tokens_prompt": used.prompt,
+        "tokens_completion": used.completion,
+        "native_tokens_prompt": used.prompt,
+        "native_tokens_completion": used.completion,
+        "native_tokens_reasoning": used.reasoning,
+        "native_tokens_cached": used.cached,
+        "native_tokens_completion_images": None,
+        **dict.fromkeys(("num_media_prompt", "num_media_completion", "num_input_audio_prompt", "num_search_results")),
+        **dict.fromkeys(("provider_responses", "external_user", "session_id", "service_tier", "user_agent")),
+        **dict.fromkeys(("http_referer", "data_region", "preset_id", "web_search_engine", "num_fetches")),
+    }
+    return make_json_reply(200, {"data": shown}, lines=write_request_id(call.http, call))
+
+
+def _parse_code(http: HttpRequest, validation: Validation) -> Call:
+    """Return the call that exchanges a code of a login for a key. Raises Failure without a code."""
+    code = read_object(http).get("code")
+    if not isinstance(code, str) or not code:
+        raise _REFUSE(complain("`code` must be a string.", "code"))
+    return Call(NAME, "info", model="", http=http, meaning={"code": code})
+
+
+def _render_key(call: Call, outcome: Models) -> Reply:
+    key = f"sk-or-v1-{(call.fingerprint * 4)[:64]}"
+    return make_json_reply(200, {"key": key, "user_id": "user_mockserver"}, lines=write_request_id(call.http, call))
+
+
 def _describe_language_model(name: str) -> Mapping[str, Json]:
     return {
         "id": name,
@@ -355,6 +419,9 @@ _OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
     ),
     "openrouter": (
         _make_info_operation("/key", _describe_key),
+        _make_info_operation("/auth/key", _describe_key),  # its older path
+        Operation("generation", "GET", "/generation", parse=_parse_generation, render=_render_generation),
+        Operation("info", "POST", "/auth/keys", parse=_parse_code, render=_render_key),
         _make_info_operation("/credits", _show_credits),
         _make_info_operation("/providers", _list_providers),
         Operation("info", "GET", "/models/count", parse=_parse_info, render=_count_models),

@@ -40,8 +40,11 @@ def make_batch_operations(
 
     The lines of a batch may ask for the operations `answering`, whose failures `fail` renders.
     """
-    if "batches" not in host.operations:
+    if host.operations.isdisjoint(("batches", "files")):
         return ()
     api = ObjectsApi(NAME, write_request_id, fail=fail, operations=answering)
-    made = (*_Files(api).make_operations(), *_Batches(api).make_operations())
+    if "batches" in host.operations:
+        made = (*_Files(api).make_operations(), *_Batches(api).make_operations())
+    else:
+        made = Files(api).make_operations()
     return tuple(map(drop_openai_rules, made))

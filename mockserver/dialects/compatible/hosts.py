@@ -41,8 +41,9 @@ class Host(Struct, frozen=True, kw_only=True):
     with reasoning in a history: it may require that beside tool calls, or refuse the keys `refused`. `thinks` has the
     starts of the names of models that think unless the request turns it off. A request may ask for `most_choices`, and
     must not have the fields `unsupported`; `check` finds what else it refuses in chats. `operations` are those besides
-    chat and models; `batches` stands for those on batches and on their files. `adapts`: it leaves out of a chat what
-    the model does not take. `kin` is the built-in host whose models and other routes it has.
+    chat and models; `files` stands for those on files, `batches` for those and the ones on batches. `adapts`: it leaves
+    out of a chat what the model does not take. `keeps_chats`: it tells later what they took. `kin` is the built-in host
+    whose models and other routes it has.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Host(Struct, frozen=True, kw_only=True):
     call_ids: IdShape = IdShape("call_", 24)
     operations: frozenset[str] = frozenset({"completions", "embeddings"})
     kin: str = GENERIC
+    keeps_chats: bool = False
 
     @property
     def mounts(self) -> tuple[str, ...]:
@@ -221,8 +223,9 @@ OPENROUTER = Host(
     models=("anthropic/claude-sonnet-4.5", "openai/gpt-5", "google/gemini-3-pro", "deepseek/deepseek-v4-flash"),
     adapts=True,
     ids=IdShape("gen-1700000000-", 20),
-    operations=frozenset({"completions", "embeddings", "responses"}),
+    operations=frozenset({"completions", "embeddings", "responses", "speech"}),
     kin="openrouter",
+    keeps_chats=True,
 )
 XAI = Host(
     name="xai",
@@ -240,7 +243,7 @@ XAI = Host(
     check=check_xai,
     ids=_UUID,
     call_ids=IdShape("call_", 8, "digits"),
-    operations=frozenset({"responses", "image_edits"}) | _IMAGES,
+    operations=frozenset({"responses", "image_edits", "files"}) | _IMAGES,
     kin="xai",
 )
 GROQ = Host(

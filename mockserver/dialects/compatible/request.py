@@ -188,8 +188,9 @@ def make_parse_chat(host: Host, history: History | None) -> Callable[[HttpReques
         call = make_chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
         options = call.options
         effort = _find_effort(host, chat)
-        if effort != options.effort or host.adapts:
-            options = replace(options, effort=effort, is_adapted=host.adapts)
+        if effort != options.effort or host.adapts or host.keeps_chats:
+            store = options.store or host.keeps_chats
+            options = replace(options, effort=effort, is_adapted=host.adapts, store=store)
         call = replace(
             call,
             host=host.name,

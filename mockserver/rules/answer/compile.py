@@ -174,12 +174,12 @@ def _compile_artifact(kind: ThenKey, then: ThenSpec, context: CompileContext) ->
 
 
 def _compile_texts(stated: Any, context: CompileContext) -> Compiled[Any]:
-    """Compile the templates in what a rule states: in a text, in several, or in the texts of a Struct."""
+    """Compile the templates in what a rule states: in a text, in the texts of a Struct, or in several of these."""
     match stated:
         case str():
             return context.compile_text(stated)
-        case tuple() if all(isinstance(each, str) for each in stated):
-            return gather(map(context.compile_text, stated))
+        case tuple() if all(isinstance(each, str | Struct) for each in stated):
+            return gather([_compile_texts(each, context) for each in stated])
         case Struct():
             texts = {name: value for name, value in asdict(stated).items() if isinstance(value, str)}
             made = gather(map(context.compile_text, texts.values()))

@@ -31,6 +31,10 @@ _MODELS = (
     "claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5",
     "claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5",
 )  # fmt: skip
+_MISSING = (
+    "agents", "compliance", "deployment_runs", "deployments", "dreams", "environments", "memory_stores",
+    "organizations", "sessions", "tunnels", "user_profiles", "vaults",
+)  # fmt: skip
 DIALECT = Dialect(
     name=NAME,
     bare=("/v1/messages",),
@@ -67,7 +71,5 @@ DIALECT = Dialect(
     rate_limit_headers=write_rate_limits,
     models=_MODELS,
     own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "items"}),
-    missing=dict.fromkeys(
-        ("/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
-    ),
+    missing=dict.fromkeys([f"/v1/{name}" for name in _MISSING], "{json: {}}"),
 )

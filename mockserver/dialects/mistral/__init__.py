@@ -157,6 +157,12 @@ _ANSWERING = (
     *make_judging_operations(),
     Operation("ocr", "POST", "/ocr", parse=parse_ocr, render=render_ocr),
 )
+_MISSING = (
+    "/agents/*/aliases", "/agents/*/version", "/agents/*/versions", "/audio/agents", "/audio/sessions",
+    "/audio/voices", "/client", "/connectors", "/context", "/conversations/*/restart", "/fine_tuning", "/libraries",
+    "/observability", "/rag", "/responses", "/service-accounts", "/triggers", "/users", "/webhooks", "/whoami",
+    "/workflows", "/v2/audio", "/v2/prompts", "/v2/skills",
+)  # fmt: skip
 DIALECT = Dialect(
     name=NAME,
     operations=(
@@ -173,5 +179,5 @@ DIALECT = Dialect(
     models=_MODELS,
     own_features=frozenset({"finish_error", "status"}),
     lists=frozenset({"sample_type", "source", "status"}),
-    missing=dict.fromkeys(("/audio/voices", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
+    missing=dict.fromkeys(_MISSING, "{json: {}}"),
 )

@@ -27,6 +27,7 @@ from mockserver.dialects.anthropic.bodies import COUNT, MESSAGES
 from mockserver.dialects.anthropic.completions import COMPLETE
 from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING
 from mockserver.dialects.cohere import bodies as cohere
+from mockserver.dialects.compatible.perplexity import SEARCH
 from mockserver.dialects.fireworks.bodies import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.bodies import COMPLETION as FIREWORKS_COMPLETION
 from mockserver.dialects.gemini.bodies import (
@@ -289,6 +290,7 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
     },
     "jina": {"embeddings": (jina.EMBED,), "rerank": (jina.RERANK,)},
     "voyage": {"embeddings": (voyage.EMBED,), "rerank": (voyage.RERANK,)},
+    "compatible": {"search": (SEARCH,)},
     "fireworks": {"chat": (FIREWORKS_CHAT,), "completions": (FIREWORKS_COMPLETION,)},
     "gemini": {
         **dict.fromkeys(("generateContent", "streamGenerateContent"), (MessageModel(GENERATE),)),

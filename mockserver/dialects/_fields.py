@@ -156,9 +156,9 @@ def text_or(name: str, kind: Type) -> Schema:
     return union(STRING, label_member(name, kind))
 
 
-def text_or_list(kind: Type) -> Schema:
+def text_or_list(kind: Type, *, most: int | None = None) -> Schema:
     """Return the type of a text or a list; any other value is refused as not a text."""
-    return _text_unless(list, "<a list>", list_of(kind))
+    return _text_unless(list, "<a list>", list_of(kind, most=most))
 
 
 def text_or_object(kind: Type) -> Schema:

@@ -57,14 +57,16 @@ def _set_case_apart(call: Call) -> Call:
         before = tuple(
             replace(each, role="system") if each in earlier and asks_for_json(each.text) else each for each in before
         )
-        case = _find_material(text)
-        if case == text and (call.tools or call.options.schema is not None):
+        is_filled_in = bool(call.tools) or call.options.schema is not None
+        # A chat without either may be told what to say of what is set apart.
+        case = find_material(text) if is_filled_in or asks_for_json(text) else text
+        if case == text and is_filled_in:
             case = cut_examples(text)
     told = () if case == text else (Message("system", last.text),)
     return replace(call, messages=(*before, *told, replace(last, text=case) if told else last, *call.since_user))
 
 
-def _find_material(text: str) -> str:
+def find_material(text: str) -> str:
     """Return what instructions set apart to be worked on; else all of the text."""
     found = next(filter(None, (pattern.search(text) for pattern in _MATERIALS)), None)
     return text if found is None else found["said"].rstrip()

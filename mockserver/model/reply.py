@@ -26,7 +26,7 @@ from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_mentions, find_record
 from mockserver.model.choosing import list_properties
-from mockserver.model.conversation import cut_examples, unwrap
+from mockserver.model.conversation import cut_examples, find_material, unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list, write_summary, write_title
 from mockserver.model.hosted import cite_sources
 from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
@@ -93,7 +93,7 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
         return _draft(
             results or find_separator_after_prompt(call) + write_text_on(about, call, rng=rng, options=options)[0]
         )
-    answer = write_summary(asked) or obey(asked, rng) or write_title(asked)
+    answer = obey(asked, rng) or write_summary(asked) or write_title(asked)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
     answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng=rng, options=options)[0]
@@ -187,7 +187,7 @@ def _fill_shape(found: DescribedShape, call: Call, seed: Seed) -> Json:
 
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     prompt = f"{cut_excerpt(call.system)}\n{said}"
-    said = remove_shown_answers(cut_examples(cut_excerpt(said)))
+    said = find_material(remove_shown_answers(cut_examples(cut_excerpt(said))))
     if quoted := _QUOTED.search(said):
         said = quoted["said"]
     said = _AROUND.sub(" ", said)

@@ -1,9 +1,12 @@
 """File search stores through Google's client: documents that are uploaded or imported, and what becomes of them."""
 
+import json
+from base64 import b64encode
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
+import httpx2
 import pytest
 from google import genai
 from google.genai import errors, types
@@ -85,3 +88,10 @@ def test_only_empty_stores_are_deleted_without_force(client: genai.Client, store
     with pytest.raises(errors.ClientError) as gone:
         client.file_search_stores.get(name=store)
     assert gone.value.code == 404
+
+
+@pytest.mark.parametrize("file", ["s", 1, ["s"], True])
+def test_an_upload_whose_number_holds_no_file(server: MockServer, file: Any) -> None:
+    number = b64encode(json.dumps({"upload": "x", "file": file}).encode()).decode()
+    path = f"/gemini/upload/v1beta/fileSearchStores/st:uploadToFileSearchStore?upload_id={number}"
+    assert httpx2.post(f"{server.url}{path}").status_code < 500

@@ -107,7 +107,7 @@ def test_a_search_of_perplexity(client: httpx2.Client) -> None:
         "blue cats: an overview",
     ]
     assert all(each["url"].startswith("https://a.example/") for each in several)
-    mistakes: list[Any] = [{"query": ""}, {"query": []}, {"query": "x", "max_results": 50}, {}]
+    mistakes: list[Any] = [{"query": ""}, {"query": []}, {"query": "x", "max_results": 50}, {"query": ["x"] * 6}, {}]
     for wrong in mistakes:
         assert client.post("/perplexity/search", json=wrong).status_code == 400
 

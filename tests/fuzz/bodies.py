@@ -77,7 +77,7 @@ def sound(operation: str, dialect: str = "") -> tuple[Json, ...]:
     if dialect == "anthropic":
         made = [*anthropic_bodies(operation)]
     elif dialect == "gemini":
-        made = [*gemini_bodies(operation)]
+        made = [*gemini_bodies(operation), *_GOOGLE_JOBS.get(operation, ())]
     elif dialect == "cohere":
         made = [*cohere_bodies(operation)]
     elif dialect in _EMBEDDERS:
@@ -212,4 +212,23 @@ _EMBEDDERS: Mapping[str, Mapping[str, Sequence[Json]]] = {
         ),
         "rerank": (_RANKED, {**_RANKED, "top_k": 1}),
     },
+}
+_GOOGLE_JOBS: Mapping[str, Sequence[Json]] = {
+    "create_video": (
+        {
+            "instances": [{"prompt": "a red cat"}],
+            "parameters": {"sampleCount": 2, "durationSeconds": 6, "aspectRatio": "16:9", "storageUri": "gs://a/b"},
+        },
+    ),
+    "video": ({"operationName": "models/veo-3/operations/a"},),
+    "create_vector_store": ({"displayName": "My store", "embeddingModel": "m"},),
+    "create_vector_store_file": (
+        {
+            "fileName": "files/a",
+            "customMetadata": [{"key": "a", "stringValue": "b"}, {"key": "n", "numericValue": 1.5}],
+            "chunkingConfig": {"whiteSpaceConfig": {"maxTokensPerChunk": 3}},
+        },
+        {"displayName": "a", "mimeType": "text/plain"},
+    ),
+    "tokenize": ({"contents": [{"role": "user", "parts": [{"text": "the sea"}]}]},),
 }

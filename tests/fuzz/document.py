@@ -177,7 +177,7 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
         return None
     if operation.name in FORMS or (operation.name in OBJECT_OPERATIONS and dialect != "gemini"):
         return BODIES.get(dialect, {}).get(operation.name)
-    if operation.name in WITH_CLIENTS or operation.path.endswith(":computeTokens"):
+    if operation.name in WITH_CLIENTS and dialect != "gemini":
         return None
     if dialect in WITH_OWN_TESTS or "/interactions" in operation.path:
         return None

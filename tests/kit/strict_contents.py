@@ -67,6 +67,11 @@ CHECKS: Mapping[str, Callable[[bytes], object]] = {
     "create_auth_token": _with_keys("name"),
     "create_file": _empty_or_file,
     "file": _with_keys("name", "state"),
+    "create_video": _with_keys("name"),
+    "video": _with_keys("name", "done"),
+    "create_vector_store": _with_keys("name", "createTime"),
+    "create_vector_store_file": json.loads,
+    "tokenize": _with_keys("tokensInfo"),
     **dict.fromkeys(("cached_contents", "files", "delete_cached_content", "delete_file"), json.loads),
     **dict.fromkeys(("interaction", "cancel_interaction", "delete_interaction"), json.loads),
 }

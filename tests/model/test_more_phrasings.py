@@ -471,11 +471,6 @@ PHRASINGS["judges and rankers"] = [
         "Tea is a drink. It is hot.\n\nPlease summarize the text above as 2 bullet points.",
         matches(r"- Tea is a drink\.\n- It is hot\."),
     ),
-    (
-        "Create a title for this conversation.\n- If there is insufficient context, return exactly "
-        '"NO_NAME" (nothing else)\n\nConversation:\nWhat is the capital of Ontario?',
-        matches("Capital Ontario"),
-    ),
     (  # LangChain's router
         "Select the prompt best suited for the input.\n\n<< FORMATTING >>\nReturn a JSON object formatted to look like:\n{\n"
         '    "destination": string \\ name of the prompt to use or "DEFAULT"\n    "next_inputs": string \\ the input\n}\n\n'

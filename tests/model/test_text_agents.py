@@ -128,6 +128,22 @@ For each function call, return an object within <tool_call></tool_call>:
     made = Message("assistant", said(*asked))
     seen = "<tool_response>\nsunny\n</tool_response>\n<tool_response>\nrain\n</tool_response>"
     assert said(*asked, made, seen) == "Weather (Oslo): sunny. Weather (Paris): rain."
+    for whole in ("It is <b>5</b> degrees, <i>with</i> rain.", "<b>5</b> degrees, <b>with</b> rain."):
+        assert said(*asked, made, whole) == f"Weather (Oslo): {whole} Weather (Paris): {whole}"
+
+
+def test_tags_within_the_result_of_one_call_are_part_of_it() -> None:
+    rules = """Tools:
+<tools>
+{"name": "get_weather", "description": "Get the weather", "parameters": [{"name": "city", "type": "string"}]}
+</tools>
+For each function call, return an object within <tool_call></tool_call>:
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call>"""
+    asked = (Message("system", rules), "What is the weather in Oslo?")
+    seen = "It is <b>5</b> degrees, with rain until noon."
+    assert said(*asked, Message("assistant", said(*asked)), seen) == f"Weather (Oslo): {seen}"
 
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -17,6 +17,10 @@ from tests.safety.test_leaving import RULES, WAITS
 pytestmark = pytest.mark.slow
 
 STOPPED = 5.0  # seconds
+HANDSHAKE = (
+    b"GET /openai/v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
 
 
 @contextmanager
@@ -55,6 +59,16 @@ def test_it_ends_with_everything_open(number: signal.Signals, twice: bool, tmp_p
         assert process.stderr.read().count("Traceback") == 0
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port))
+
+
+def test_a_socket_that_begins_while_it_stops_does_not_hold_it_up(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, port), Raw(port) as line:
+        time.sleep(0.1)  # the connection is known
+        process.send_signal(signal.SIGTERM)
+        line.send(HANDSHAKE)
+        began = time.monotonic()
+        assert process.wait(timeout=STOPPED) == 0
+        assert time.monotonic() - began < 2.0  # it waits 3 s for sessions
 
 
 def test_a_second_signal_ends_streams_that_go_on_by_themselves(tmp_path: Path) -> None:

@@ -26,12 +26,13 @@ from mockserver.kinds.kept import ASYNC_CHATS
 from mockserver.kinds.objects import Objects, find_object
 from mockserver.kinds.search import WebPages
 
-MAX_RESULTS = 20  # of a search
+MAX_QUERIES = 5  # of a search
+MAX_RESULTS = 20
 _USUAL_RESULTS = 10
 _IDS = IdShape("", 36, "uuid")
 SEARCH = BodyModel(
     shape(
-        query=text_or_list(str),
+        query=text_or_list(str, most=MAX_QUERIES),
         max_results=optional(integer(1, MAX_RESULTS)),
         max_tokens=optional(integer(1)),
         max_tokens_per_page=optional(integer(1)),
@@ -72,7 +73,7 @@ def make_perplexity_operations(host: Host, chat: Operation, *, fail: Fail) -> tu
 def _parse_search(host: Host, http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(SEARCH, http, refuse=host.errors.refuse, validation=validation)
     asked = parsed.get("query") or ""
-    queries = [asked] if isinstance(asked, str) else asked or [""]
+    queries = [asked] if isinstance(asked, str) else asked[:MAX_QUERIES] or [""]
     if validation is not Validation.OFF and not all(queries):
         raise host.errors.refuse(Complaint("missing", ("query",)))
     domains = [name for name in parsed.get("search_domain_filter") or () if not name.startswith("-")]

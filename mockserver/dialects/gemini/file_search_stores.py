@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_table
 from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -173,7 +173,7 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
     upload = http.query.get("upload_id")
     if upload is not None:
         stated = find_description(upload) or {}
-        body, _ = read_message(UPLOAD_TO_STORE, stated.get("file") or {}, vertex=False)
+        body, _ = read_message(UPLOAD_TO_STORE, find_table(stated, "file"), vertex=False)
         return _make_creation(http, body, _finish_upload if "finalize" in command else keep_piece)
     is_text = http.body.lstrip().startswith(b"{")
     body = read(http, UPLOAD_TO_STORE, validation) if is_text or not http.body else {}

@@ -166,7 +166,7 @@ class MistralFiles(MistralResource, Files):
 
 def is_signed(http: HttpRequest, key: str) -> bool:
     """Return whether the URL of a request was signed with a key, for the file that it leads to."""
-    if http.method != "GET" or "name" not in http.path_params:
+    if http.method not in ("GET", "HEAD") or "name" not in http.path_params:
         return False
     expected = _sign(key, file=http.path_params["id"], end=http.query.get("se", ""))
     return hmac.compare_digest(expected.encode(), http.query.get("sig", "").encode())

@@ -111,14 +111,23 @@ def read_steps(
             pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
-            seen = [result[2].strip() for result in _RESULT.finditer(message.text)]  # one for each, or one text for all
-            seen = seen if len(seen) == len(pending) else [_remove_tag(message.text)] * len(pending)
+            seen = _split_results(message.text, len(pending))
             steps += [replace(step, seen=text) for step, text in zip(pending, seen, strict=True)]
         else:
             request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
             steps = []
         pending = []
     return request, steps
+
+
+def _split_results(text: str, number: int) -> Sequence[str]:
+    """Return what each of so many calls gave: its own of equal tags that hold all of a text, or else the whole text."""
+    inner = text.strip()
+    if number > 1 and (opening := _OPENING_TAG.match(inner)) is not None:
+        *results, rest = [each.strip() for each in inner.split(f"</{opening[1]}>")]
+        if len(results) == number and not rest and all(each.startswith(opening[0]) for each in results):
+            return [each.removeprefix(opening[0]).strip() for each in results]
+    return [_remove_tag(text)] * number
 
 
 def _remove_tag(text: str) -> str:
@@ -224,7 +233,6 @@ def _read_type(said: Json) -> Json:
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
-_RESULT = compile_lazily(r"(?s)<(\w{1,40})>(.{0,20000}?)</\1>")
 _OPENING_TAG = compile_lazily(r"<(\w{1,40})>")
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"

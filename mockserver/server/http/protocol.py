@@ -291,6 +291,8 @@ class ConnectionProtocol(Connection):
         protocol = SocketProtocol(self.shared, head, site)
         protocol.take_over(self)
         protocol.begin(rest)
+        if self.stopping:  # a session would hold up the server
+            protocol.shutdown()
         return True
 
     # What the server calls

@@ -94,6 +94,7 @@ def test_a_signed_url_needs_no_key_for_its_file_alone() -> None:
     url = look_up(server, f"/files/{name}/url", headers=owner).json["url"]
     path = url[url.index("/mistral") :]
     assert server.ask(path, method="GET").body == b"x"
+    assert server.ask(path, method="HEAD").status == 200
     for changed in (
         path.replace(name, stranger),
         path.replace("se=2", "se=3"),

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, find_in
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import (
     PLAIN_UNSUPPORTED_MESSAGES,
     UNSUPPORTED_MESSAGES,
     find_unsupported_feature,
-    find_value_at,
 )
 from tests.kit.calls import call
 
@@ -23,7 +22,7 @@ def found(feature: str, raw: Json, operation: str = "chat", **details: Any) -> t
     """The parameter, which words, the code, and what stands at the place."""
     asked = call("a", raw=raw, operation=operation)
     said = find_unsupported_feature(Failure("unsupported", details={"feature": feature, **details}), asked)
-    return said.param, said.message, said.code, find_value_at(raw, said.path)
+    return said.param, said.message, said.code, find_in(raw, *said.path)
 
 
 @pytest.mark.parametrize(

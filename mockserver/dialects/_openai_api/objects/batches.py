@@ -81,7 +81,7 @@ class Batches(Resource):
         new = super().read(http, validation)
         endpoint = new.fields.get("endpoint")
         if validation is not Validation.OFF and self._find_operation(endpoint) is None:
-            endpoints = tuple([f"/v1{each.path}" for each in self.api.operations])
+            endpoints = tuple([f"/v1{each.path}" for each in self.api.operations if "/realtime/" not in each.path])
             raise self.api.refuse(Complaint("value", ("endpoint",), got=endpoint, expected=endpoints))
         return new
 

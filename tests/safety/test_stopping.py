@@ -65,6 +65,7 @@ def test_a_socket_that_begins_while_it_stops_does_not_hold_it_up(tmp_path: Path)
     with serving(tmp_path) as (process, port), Raw(port) as line:
         time.sleep(0.1)  # the connection is known
         process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)  # it stops, and waits for what quiet connections may still ask
         line.send(HANDSHAKE)
         began = time.monotonic()
         assert process.wait(timeout=STOPPED) == 0

@@ -115,16 +115,21 @@ get_weather: Get the weather. Parameters: [{"name": "city", "type": "string", "d
     assert said(Message("system", rules), question, made) == "Weather (Oslo): sunny."
 
 
-def test_results_of_several_calls_in_one_message() -> None:
-    rules = """You are provided with functions within <tools></tools>:
+IN_TAGS = Message(
+    "system",
+    """You are provided with functions within <tools></tools>:
 <tools>
 {"name": "get_weather", "description": "Get the weather", "parameters": [{"name": "city", "type": "string"}]}
 </tools>
 For each function call, return an object within <tool_call></tool_call>:
 <tool_call>
 {"name": <function-name>, "arguments": <args-json-object>}
-</tool_call>"""
-    asked = (Message("system", rules), "What is the weather in Oslo and Paris?")
+</tool_call>""",
+)
+
+
+def test_results_of_several_calls_in_one_message() -> None:
+    asked = (IN_TAGS, "What is the weather in Oslo and Paris?")
     made = Message("assistant", said(*asked))
     seen = "<tool_response>\nsunny\n</tool_response>\n<tool_response>\nrain\n</tool_response>"
     assert said(*asked, made, seen) == "Weather (Oslo): sunny. Weather (Paris): rain."
@@ -133,15 +138,7 @@ For each function call, return an object within <tool_call></tool_call>:
 
 
 def test_tags_within_the_result_of_one_call_are_part_of_it() -> None:
-    rules = """Tools:
-<tools>
-{"name": "get_weather", "description": "Get the weather", "parameters": [{"name": "city", "type": "string"}]}
-</tools>
-For each function call, return an object within <tool_call></tool_call>:
-<tool_call>
-{"name": <function-name>, "arguments": <args-json-object>}
-</tool_call>"""
-    asked = (Message("system", rules), "What is the weather in Oslo?")
+    asked = (IN_TAGS, "What is the weather in Oslo?")
     seen = "It is <b>5</b> degrees, with rain until noon."
     assert said(*asked, Message("assistant", said(*asked)), seen) == f"Weather (Oslo): {seen}"
 

@@ -491,6 +491,16 @@ PHRASINGS["judges and rankers"] = [
     ),
 ]
 
+PHRASINGS["orders before what they are about"] = [
+    ("Reply with the word banana.\n\nInput:\nignore me", matches("banana")),
+    ("Return the number 42 and nothing else.\n\n<input>abc</input>", matches("42")),
+    ("What is 2+2?\n\nContent:\nnothing here", matches("4")),
+    ('Fix this code:\n"""\nprint(1)\n"""\nand answer with the word yes.', matches("yes")),
+    ("Reply with exactly: write a summary of the text", matches("write a summary of the text")),
+    ("Reply with exactly this: tl;dr", matches("tl;dr")),
+    ("Summarize the text.\n\n<text>\nAda wrote it. She was first.\n</text>", matches("Ada wrote it. She was first.")),
+]
+
 
 def test_passages_may_be_messages_of_their_own() -> None:
     said = "Rank the passages by their relevance to: cats. The output format should be [] > [], e.g., [1] > [2]."

@@ -20,8 +20,9 @@ from mockserver.engine.answer import split_prompts
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS, LOOK_UPS
 from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.rules.match.conditions import ConditionResult
-from mockserver.rules.match.fields import read_path_without_mount
+from mockserver.rules.match.fields import FREE_TEXT, read_path_without_mount
 from mockserver.rules.match.parse import compile_when
+from mockserver.rules.match.regexes import read_slashed
 from mockserver.rules.nearest import NearMiss
 
 if TYPE_CHECKING:
@@ -101,7 +102,16 @@ def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> ConditionChan
 
 
 def _is_unrelated(result: ConditionResult) -> bool:
-    return result.field in _FREE_TEXT and find_span(result) is None and not find_loosening(result)
+    is_alike = find_span(result) is not None or find_loosening(result) or _find_pattern(result)
+    return result.field in FREE_TEXT and not is_alike
+
+
+def _find_pattern(result: ConditionResult) -> Mapping[str, Json] | None:
+    """Return the pattern that a text between slashes means, which was compared as it is."""
+    wanted = result.expected
+    if not isinstance(wanted, str) or result.predicate not in ("equals", "glob") or result.field not in FREE_TEXT:
+        return None
+    return read_slashed(wanted)
 
 
 def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") -> Json:
@@ -109,10 +119,12 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
     if more := find_loosening(result):
         table = stated if isinstance(stated, Mapping) else {result.predicate: stated}
         return {**table, **dict.fromkeys(more, True)}
+    if pattern := _find_pattern(result):
+        return pattern
     match actual:
         case bool() | int() | float():
             return actual
-        case str() if result.field in _FREE_TEXT and isinstance(stated, str) and _is_part(stated, actual):
+        case str() if result.field in FREE_TEXT and isinstance(stated, str) and _is_part(stated, actual):
             return f"*{stated}*"
         case str():
             return _match_text(actual, secrets)
@@ -247,7 +259,6 @@ def _choose_answer(call: Call) -> Mapping[str, Json]:
 
 
 _WITH_TOOLS = frozenset(name for name, kind in CONVERSATIONS.items() if kind.has_tools)
-_FREE_TEXT = frozenset(("last_user", "last_message", "system", "conversation"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _GAP = "\ue000"  # a private-use character
 

@@ -112,6 +112,12 @@ def changed(table: dict[str, Any], asked: Call, secrets: Secrets = NONE, **rule:
         ({"last_user": "hello", "model": "o3"}, call("hello"), "change rules.yaml:1 to model: gpt-4o"),
         ({"last_user": "hullo"}, call("hello"), "change rules.yaml:1 to last_user: hello"),
         ({"last_user": "hello"}, call("hello there"), 'change rules.yaml:1 to last_user: "*hello*"'),
+        (
+            {"last_user": "/HEL+O/i"},
+            call("hello there"),
+            'change rules.yaml:1 to last_user: {regex: "HEL+O", ignore_case: true}',
+        ),
+        ({"last_user": "/snow/"}, call("hello"), None),
         ({"model": "gpt"}, call("hello"), "change rules.yaml:1 to model: gpt-4o"),
         ({"last_user": "HELLO"}, call("hello"), "change rules.yaml:1 to last_user: {equals: HELLO, ignore_case: true}"),
         (

@@ -52,6 +52,12 @@ def test_no_remark_without_proof(earlier: str, later: str) -> None:
     assert remarks(earlier, later) == []
 
 
+def test_a_pattern_between_slashes_is_compared_as_it_is() -> None:
+    why = ['r0 compares last_user with "/weather in \\\\w+/i", slashes and all']
+    assert remarks("when: {any: [{last_user: '/weather in \\w+/i'}]}") == why
+    assert remarks("when: {last_user: /weather}", "when: {last_user: {contains: /a/}}", "when: {path: /a/}") == []
+
+
 @pytest.mark.parametrize(
     ("then", "shadows"),
     [

@@ -26,7 +26,9 @@ from mockserver.core.text import show_value
 from mockserver.rules.checks import is_for_mcp
 from mockserver.rules.load import Rule
 from mockserver.rules.match.conditions import All, Condition, Leaf
+from mockserver.rules.match.fields import FREE_TEXT
 from mockserver.rules.match.index import find_pinned
+from mockserver.rules.match.regexes import read_slashed
 
 
 class Remark(Struct, frozen=True):
@@ -54,6 +56,7 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
         else:
             found += rounds.find_remarks(rule)
             rounds.add(rule)
+        found += [Remark(rule, text) for text in _find_slashed(rule.when.leaves)]
         if rule.state and rule.state.is_ not in (START, *entered) and (meant := did_you_mean(rule.state.is_, entered)):
             found.append(Remark(rule, f"needs the state {show_value(rule.state.is_)}, to which no rule leads{meant}"))
         if rule.order_dependence:
@@ -61,6 +64,16 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
         if not rule.counts and all(rule.then.answers):
             earlier.add(rule)
     return tuple(found)
+
+
+def _find_slashed(leaves: Iterable[Leaf]) -> Iterator[str]:
+    """Yield what is odd about texts between slashes: they are compared as they are, slashes and all."""
+    for leaf in leaves:
+        is_compared = leaf.predicate in ("equals", "glob") and isinstance(leaf.expected, str)
+        if is_compared and leaf.field.name in FREE_TEXT and (pattern := read_slashed(leaf.expected)) is not None:
+            name = leaf.field.name
+            instead = f"{name}: {json.dumps(pattern)}"
+            yield f"compares {name} with {show_value(leaf.expected)}, slashes and all; for a pattern, write {instead}"
 
 
 def find_repeated_calls(rules: Sequence[Rule]) -> Iterator[Remark]:

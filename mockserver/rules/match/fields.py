@@ -371,5 +371,8 @@ FIELDS: Mapping[str, Field | FieldFamily] = {
     )
 }
 
+# Fields with texts that people write.
+FREE_TEXT = frozenset(("last_user", "last_message", "system", "conversation"))
+
 # A condition on the key of this table may also hold for the other field.
 ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", read=read_path_without_mount, doc="")}

@@ -43,6 +43,14 @@ def compile_search(pattern: str, *, fold: bool) -> Callable[[Json], bool | Mappi
     return search
 
 
+def read_slashed(text: str) -> Mapping[str, Json] | None:
+    """Return the condition that a text means which is a pattern as other languages write it: `/hello/i`; else None."""
+    found = _SLASHED.fullmatch(text)
+    if found is None:
+        return None
+    return {"regex": found["pattern"], **({"ignore_case": True} if "i" in found["flags"] else {})}
+
+
 def _compile(pattern: str, *, fold: bool) -> Any:
     import regex  # type: ignore[import-untyped]  # slow to import, and many rules files have no pattern
 
@@ -113,6 +121,8 @@ def find_literals(pattern: str) -> tuple[str, ...]:
             run = ""
     return tuple(filter(None, (*runs, run)))
 
+
+_SLASHED = compile_lazily(r"/(?P<pattern>.+)/(?P<flags>[a-z]*)", re.DOTALL)
 
 # One element of a pattern. Anything else, such as (?i), \p{L} or a nested set, counts as unknown.
 _ELEMENT = compile_lazily(

@@ -1,6 +1,7 @@
 """YAML documents that remember the line and column of every value, so that mistakes can point to it."""
 
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from errno import EFBIG
@@ -40,12 +41,12 @@ class Document(Struct, frozen=True):
     def from_place(cls, data: Json, place: SourceLocation) -> "Document":
         """Make a document that is written in a program: everything in it has this place.
 
-        Its values become those of a file: a model is a table, a date a text, a set a sorted list. Raises RuleError for
-        what JSON lacks.
+        Its values become those of a file: a model is a table, a date a text, a set a sorted list, and a compiled
+        pattern the condition `regex`. Raises RuleError for what JSON lacks.
         """
         try:
             to_json(data)  # without a circle it can be walked
-            plain = from_json(to_json(_order_sets(data)))
+            plain = from_json(to_json(_restate(data)))
         except (PydanticSerializationError, ValueError) as error:
             words = f"JSON cannot hold a value of this: {error}; use texts, numbers, booleans, lists and tables"
             raise RuleError(Mistake(words, place)) from None
@@ -94,13 +95,23 @@ class Document(Struct, frozen=True):
         return make_place(self.file, self._lines, line=at, column=len(shown) - len(shown.lstrip()))
 
 
-def _order_sets(value: object) -> object:
-    """Return a value with lists in place of sets, in an order that is the same in each run."""
-    if isinstance(value, set | frozenset):
-        return sorted(map(_order_sets, value), key=to_json)
-    if isinstance(value, Mapping):
-        return {key: _order_sets(each) for key, each in value.items()}
-    return list(map(_order_sets, value)) if isinstance(value, list | tuple) else value
+def _restate(value: object) -> object:
+    """Return a value with lists in place of sets, in an order that is the same in each run, and tables for patterns."""
+    match value:
+        case set() | frozenset():
+            return sorted(map(_restate, value), key=to_json)
+        case Mapping():
+            return {key: _restate(each) for key, each in value.items()}
+        case list() | tuple():
+            return list(map(_restate, value))
+        case re.Pattern():
+            flags = "".join(letter for letter, flag in _FLAGS.items() if value.flags & flag)
+            pattern = f"(?{flags}){value.pattern}" if flags else value.pattern
+            return {"regex": pattern, "ignore_case": True} if value.flags & re.IGNORECASE else {"regex": pattern}
+    return value
+
+
+_FLAGS = {"s": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}  # those that a pattern states by itself
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -148,7 +148,10 @@ class ToolCallSpec(Table):
     """A tool call of the answer."""
 
     example = "{name: get_weather, arguments: {city: Paris}}"
-    instead: ClassVar = {"input": '"arguments"'}
+    instead: ClassVar = {
+        **dict.fromkeys(("input", "args", "parameters"), '"arguments"'),
+        **dict.fromkeys(("type", "function"), f"only the name and the arguments: {example}"),
+    }
 
     name: str = field(min_length=1, description="name of the tool")
     arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], ByShape("a table, a JSON text, or auto")] | None = (

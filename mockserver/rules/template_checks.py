@@ -40,6 +40,8 @@ class _WrongWord(NamedTuple):
         return TemplateMistake(self.message, source.count("\n", 0, found.start() if found else 0) + 1)
 
 
+AS_IT_IS = "to send the text as it is, put it between {% raw %} and {% endraw %}"
+
 # The filters of minijinja, which does not list them; an environment may lack some.
 FILTERS = (
     "abs", "attr", "batch", "bool", "capitalize", "chain", "count", "default", "dictsort", "escape", "filesizeformat",
@@ -98,7 +100,8 @@ class TemplateChecker:
             hint = f"; write {{{{ {member} }}}}" if member in VARIABLES else suggest(member, MEMBERS[root])
             return _WrongWord(f'"{root}" has no "{member}"{hint}', variable)
         if root not in VARIABLES and root not in self._environment.globals:
-            return _WrongWord(f'unknown variable "{root}"{suggest(root, VARIABLES)}', root)
+            meant = did_you_mean(root, VARIABLES) or f"; choose one of {', '.join(VARIABLES)}; {AS_IT_IS}"
+            return _WrongWord(f'unknown variable "{root}"{meant}', root)
         return None
 
     def _check_names(self, source: str) -> Iterator[_WrongWord]:

@@ -20,7 +20,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure, blame_rule
 from mockserver.core.text import is_unicode
-from mockserver.rules.template_checks import TemplateChecker
+from mockserver.rules.template_checks import AS_IT_IS, TemplateChecker
 from mockserver.rules.template_variables import CALL, CONTEXT, KINDS, Fake, make_plain, render_value
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Templates:
             self._environment.add_template(name, source)
             variables = self._environment.undeclared_variables_in_template(name, nested=True)
         except TemplateError as error:
-            context.refuse_line(f"invalid template: {_describe_error(error)}", error.line or 1)
+            context.refuse_line(f"invalid template: {_describe_error(error)}; {AS_IT_IS}", error.line or 1)
             return make_constant(source)
         except UnicodeEncodeError:
             context.refuse_line("this template contains half of a character (a lone surrogate)", 1)

@@ -2,12 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from re import Pattern
 from typing import Any, Unpack, overload
 
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake
 from mockserver.config.nearest_names import NamesNearest
+from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.row import Row
 from mockserver.engine.counters import Attempts
@@ -20,11 +22,12 @@ from mockserver.testing.options import When, merge_text
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
-def compile_expectation(when: Mapping[str, Any], text: Sequence[str] = ()) -> Expectation:
-    """Return the keywords, and the text, of `on(...)` as a condition. Raises ConfigError with the line of the test."""
-    spec = merge_text(text, when)
+def compile_expectation(when: Mapping[str, Any], text: Sequence[str | Pattern[str]] = ()) -> Expectation:
+    """Return the keywords, and the text, of `on(...)` as a condition. Raises MockserverError with the line."""
+    place = find_caller()
+    spec = Document.from_place(merge_text(text, when), place).data
     mistakes = list[Mistake]()
-    condition = compile_when(spec, lambda message, path: mistakes.append(Mistake(message, find_caller())))
+    condition = compile_when(spec, lambda message, path: mistakes.append(Mistake(message, place)))
     if mistakes:
         raise ConfigError(*mistakes)
     return Expectation(condition, spec)
@@ -36,18 +39,18 @@ class Assertions(NamesNearest):
     @abstractmethod
     def _list_received(self) -> "Calls": ...
 
-    def assert_called(self, *text: str, **when: Unpack[When]) -> None:
+    def assert_called(self, *text: str | Pattern[str], **when: Unpack[When]) -> None:
         """Assert that at least one call matches."""
         expected = compile_expectation(when, text)
         calls = self._list_received()
         if not _select_matching(calls, expected):
             raise AssertionError(explain_too_few(calls, expected, number="at least 1", among=calls.among))
 
-    def assert_called_once(self, *text: str, **when: Unpack[When]) -> None:
+    def assert_called_once(self, *text: str | Pattern[str], **when: Unpack[When]) -> None:
         """Assert that exactly one call matches; there can be others that don't."""
         self.assert_called_times(1, *text, **when)
 
-    def assert_called_times(self, number: int, /, *text: str, **when: Unpack[When]) -> None:
+    def assert_called_times(self, number: int, /, *text: str | Pattern[str], **when: Unpack[When]) -> None:
         """Assert that exactly this number of calls matches."""
         if not isinstance(number, int):
             where = find_caller().where
@@ -62,14 +65,14 @@ class Assertions(NamesNearest):
         if len(found) > number:
             raise AssertionError(explain_too_many(found, expected, number))
 
-    def assert_called_once_with(self, *text: str, **when: Unpack[When]) -> None:
+    def assert_called_once_with(self, *text: str | Pattern[str], **when: Unpack[When]) -> None:
         """Assert that there was exactly one call, and that it matches."""
         calls = self._list_received()
         if len(calls) > 1:
             raise AssertionError(explain_too_many(calls, compile_expectation({}), 1))
         self.assert_called_times(1, *text, **when)
 
-    def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
+    def assert_not_called(self, *text: str | Pattern[str], **when: Unpack[When]) -> None:
         """Assert that no call matches."""
         expected = compile_expectation(when, text)
         if found := _select_matching(self._list_received(), expected):
@@ -141,7 +144,7 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         """Return the calls for which a function returns true."""
         return self._select(filter(fits, self._calls))
 
-    def where(self, *text: str, **when: Unpack[When]) -> "Calls":
+    def where(self, *text: str | Pattern[str], **when: Unpack[When]) -> "Calls":
         """Return the calls that match a text and keywords, as in `on(...)`."""
         return self._select(_select_matching(self._calls, compile_expectation(when, text)))
 

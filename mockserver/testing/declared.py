@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
+from re import Pattern
 from typing import Any, Self, Unpack
 
 from msgspec.structs import replace
@@ -162,7 +163,7 @@ class Declared(NamesNearest):
 
     is_last = False  # whether it is tried after all others
 
-    def __init__(self, rules: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
+    def __init__(self, rules: RuleBook, text: Sequence[str | Pattern[str]], name: str | None, when: When) -> None:
         self.place = find_caller()
         self.expected_calls: int | None = None  # set by `times`
         self.rule: Rule | None = None
@@ -198,6 +199,11 @@ class Declared(NamesNearest):
 
     def fail(self, error: int | ErrorName = 500, **details: Unpack[Details]) -> Self:
         """Answer with an error: a status, or a short name such as `rate_limit`, `context_length`, `invalid_key`."""
+        if not isinstance(error, int | str):
+            self.remove()
+            status = getattr(error, "status_code", None)  # as the clients' classes of errors have it
+            example = f".fail({status})" if isinstance(status, int) else '.fail(429) or .fail("rate_limit")'
+            raise ConfigError(f"{self.where}: fail takes a status or a short name, such as {example}, not {error!r}")
         separate = {name: value for name, value in details.items() if name in _SEPARATE}
         stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _SEPARATE}
         if stated:

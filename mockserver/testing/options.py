@@ -1,5 +1,6 @@
 """The options of a server and of rules in tests, as types for editors."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -10,8 +11,9 @@ from mockserver.testing.callers import find_caller
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
-# A bare value, one of several, or a table of predicates; by the kind of the field. In a bare text * is a wildcard.
-TextCondition = str | Sequence[str] | Mapping[str, Any]
+# A bare value, one of several, or a table of predicates; by the kind of the field. In a bare text * is a wildcard; a
+# compiled pattern is searched for.
+TextCondition = str | re.Pattern[str] | Sequence[str] | Mapping[str, Any]
 NumberCondition = float | Sequence[float] | Mapping[str, Any]
 BooleanCondition = bool | Mapping[str, Any]
 JsonCondition = str | float | bool | Sequence[Any] | Mapping[str, Any]
@@ -183,7 +185,7 @@ class Details(TypedDict, total=False):
 
 def merge_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any]:
     """Return the `when` of keywords and what the user says, of which there is one text at most. Raises ConfigError."""
-    if len(text) > 1 or not all(isinstance(each, str) for each in text):
+    if len(text) > 1 or not all(isinstance(each, str | re.Pattern) for each in text):
         given = ", ".join(map(repr, text))
         why = f'expected the text that the user says, and keywords, such as ("*hello*", model=...), not {given}'
         raise ConfigError(f"{find_caller().where}: {why}")

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from re import Pattern
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mockserver.config.errors import ConfigError, MockserverError
@@ -195,7 +196,7 @@ class MockServer(Assertions):
         environment = self.environment_for(name, max_calls=max_calls, let_it_run=let_it_run)
         return CodingAgent(self.local.rules, environment, folder=Path(cwd), allow=allow)
 
-    def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> Declared:
+    def on(self, *text: str | Pattern[str], name: str | None = None, **when: Unpack[When]) -> Declared:
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
 
         A text is short for `last_user`: what the user says, with `*` as wildcard. Declared rules are tried before those
@@ -271,7 +272,7 @@ class MockServer(Assertions):
         """Raise AssertionError with all problems, if there are any."""
         self.local.verify()
 
-    def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
+    def assert_not_called(self, *text: str | Pattern[str], **when: Unpack[When]) -> None:
         """Assert that no call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
         if "path" in when and not any(rule.stubs for rule in self.local.live.find_engine(DEFAULT).rules):

@@ -208,11 +208,15 @@ BROKEN = {
     "{{ match['ciity'] }}": 'no regular expression in "when" has a group "ciity"; did you mean "city"?',
     "{{ call['modle'] }}": '"call" has no "modle"; did you mean "model"?',
     "{{ last_user is not defind }}": 'unknown test "defind"',
-    "{{ last_user": "invalid template: unexpected end of input, expected end of variable block",
+    "{{ last_user": (
+        "invalid template: unexpected end of input, expected end of variable block; to send the text as it is, put it "
+        "between {% raw %} and {% endraw %}"
+    ),
     "{{ lastuser }}": 'unknown variable "lastuser"; did you mean "last_user"?',
     "{{ now() }}": (
         'unknown variable "now"; choose one of match, call, last_user, last_message, system, messages, '
-        "tool_result, tool_results, tools, arguments, client_answer, body, fake"
+        "tool_result, tool_results, tools, arguments, client_answer, body, fake; to send the text as it is, put it "
+        "between {% raw %} and {% endraw %}"
     ),
     "{{ call.modle }}": '"call" has no "modle"; did you mean "model"?',
     "{{ call.last_user }}": '"call" has no "last_user"; write {{ last_user }}',

@@ -1,6 +1,7 @@
 """Rules declared in Python."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -122,6 +123,17 @@ def test_a_function_may_fail(server: MockServer) -> None:
     assert [raised.where == rule.where for raised in server.local.rules.failures] == [True, False]
 
 
+def test_a_compiled_pattern_is_searched_for(server: MockServer) -> None:
+    server.on(re.compile(r"order (?P<number>\d+)$", re.IGNORECASE | re.DOTALL)).reply("It is {{ match.number }}.")
+    server.on(model=re.compile("^gpt"), last_user=re.compile("^hello")).reply("Hi.")
+    assert asked(server, "Where is Order 12").choices[0].message.content == "It is 12."
+    assert asked(server, "hello there").choices[0].message.content == "Hi."
+    with pytest.raises(APIStatusError):
+        asked(server, "Say hello")
+    assert len(server.calls.where(last_user=re.compile("h[ei]"))) == 3
+    server.assert_called_once(re.compile("ORDER", re.IGNORECASE))
+
+
 @pytest.mark.filterwarnings("error")
 def test_an_async_function_is_refused(server: MockServer) -> None:
     async def answer(call: Asked) -> str:
@@ -147,6 +159,13 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     assert "there is no answer here" in said(lambda: server.on().reply())
     assert 'unknown reason "teapot"' in said(lambda: server.on().fail("teapot"))  # type: ignore[arg-type]
     assert "invalid template" in said(lambda: server.on().reply("{{ x"))
+    assert "fail takes a status or a short name, such as .fail(429), not <class 'openai.RateLimitError'>" in said(
+        lambda: server.on().fail(RateLimitError)  # type: ignore[arg-type]
+    )
+    sent = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    assert 'unknown key "function"; write only the name and the arguments: {name: get_weather, arg' in said(
+        lambda: server.on().reply(tool_calls=[sent])
+    )
     assert "times takes a whole number of at least 1, not 0" in said(lambda: server.on().reply("x").times(0))
     assert "stream takes a list of pieces, such as ['Hello']; for" in said(lambda: server.on().stream("Hello"))
     assert "steps takes a text or a table for each turn, not [" in said(

@@ -34,6 +34,8 @@ def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], 
         if found := request.find_by_ending(at_mount) or request.find_by_ending(elsewhere):
             return NearestPath(f"{sent} {found.shown}", found.dialect)
     request = LostRequest(method, path, query)
+    if not at_mount and (found := request.find_behind(endpoints)):
+        return NearestPath(f"{method} {found.shown}", found.dialect)
     usual = [each for each in meant if request.has_usual_query(each)]
     alike = request.find_alike(usual or continued or at_mount or endpoints)
     return NearestPath(alike) if alike else None
@@ -44,11 +46,11 @@ _PROVIDERS = {"claude": "anthropic", "google": "gemini", "gpt": "openai", "chatg
 
 
 class LostRequest(Struct, frozen=True):
-    """A request to a path that no dialect knows."""
+    """A request to a path that no dialect knows, or not with its method."""
 
     method: str
     path: str
-    query: str
+    query: str = ""
 
     def find_by_ending(self, endpoints: Sequence[Endpoint]) -> Endpoint | None:
         """Return the endpoint whose own path, without its mount, ends the path; the longest of several."""
@@ -67,6 +69,11 @@ class LostRequest(Struct, frozen=True):
                 most = rank
                 best = endpoint
         return best
+
+    def find_behind(self, endpoints: Sequence[Endpoint]) -> Endpoint | None:
+        """Return the endpoint whose whole path comes after others, such as those of a gateway: `/llm/v1/messages`."""
+        able = [each for each in endpoints if self.path.endswith(each.shown) and self.method in each.operations]
+        return max(able, key=lambda endpoint: len(endpoint.shown), default=None)
 
     def find_alike(self, endpoints: Sequence[Endpoint]) -> str | None:
         """Return method and path of an endpoint with a similar path: the less similar, the more must speak for it."""

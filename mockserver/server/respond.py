@@ -30,7 +30,7 @@ from mockserver.server.replies import PlanRenderer
 from mockserver.server.routes import Endpoint
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.stubs import choose_operation
-from mockserver.server.unknown_path import NO_HINTS, PathHints, answer_unknown_path, may_be_stubbed
+from mockserver.server.unknown_path import NO_HINTS, PathHints, answer_unknown_path, may_be_stubbed, refuse_method
 from mockserver.server.visit import CRASHED, STATE_LOST, Response, Visit, stay_forever
 
 LARGE_REPLY = 1 << 18  # bytes; the memory of larger ones is counted
@@ -195,8 +195,7 @@ class Responder(Struct, eq=False):
             raise refuse_handshake(request, endpoint, visit.settings)
         operation = endpoint.find_operation(request.method)
         if operation is None:
-            allowed = ", ".join(endpoint.operations)
-            raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
+            raise refuse_method(request, endpoint, self.live.routes.endpoints)
         return operation
 
     # What a plan entails beside the answer

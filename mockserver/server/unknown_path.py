@@ -1,9 +1,11 @@
 """What answers at a path that no dialect knows: a rule, the home page, a sign of life, or a 404 that helps."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.http import Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
 from mockserver.dialects import Dialect
@@ -11,6 +13,8 @@ from mockserver.dialects._reply import make_json_reply
 from mockserver.server.access import is_control
 from mockserver.server.client_environment import render_home
 from mockserver.server.landmarks import SEE_HOME
+from mockserver.server.nearest_path import LostRequest
+from mockserver.server.routes import Endpoint
 from mockserver.server.stubs import is_stubbed, suggest_rule
 from mockserver.server.visit import HOME, Response, Visit
 
@@ -58,6 +62,18 @@ def answer_unknown_path(visit: Visit, hints: PathHints, *, call: Call | None = N
     failure = Failure("route_not_found", hints.mistake, details=known)
     reply: Reply = (hints.spoken or visit.dialect).fail(request, failure, call)
     return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)
+
+
+def refuse_method(request: HttpRequest, endpoint: Endpoint, endpoints: Sequence[Endpoint]) -> Failure:
+    """Return the refusal of a method that a path does not take, and which path of another provider may be meant.
+
+    Google's client may ask `POST /v1/models/gemini-2.5-flash:generateContent`, where OpenAI has a model to look up.
+    """
+    allowed = ", ".join(endpoint.operations)
+    others = [each for each in endpoints if each.dialect is not endpoint.dialect]
+    meant = LostRequest(request.method, request.path).find_by_ending(others)
+    hint = {} if meant is None else {"hint": f"Did you mean {request.method} {meant.shown}?"}
+    return Failure("method_not_allowed", details={"allowed": allowed, **hint}, headers=(("allow", allowed),))
 
 
 _HEALTH = "/health"  # model servers have it there, and load generators ask before they begin

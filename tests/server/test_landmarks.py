@@ -79,6 +79,14 @@ def test_a_client_of_another_provider_is_told_in_its_own_words() -> None:
     assert got.json["error"]["message"] == "Not found. Did you mean POST /anthropic/v1/messages?"
 
 
+def test_a_method_that_only_another_provider_takes_there_is_told_so() -> None:
+    got = App(Site(local().live)).ask("/v1/models/gemini-2.5-flash:generateContent", {})
+    assert (got.status, got.headers["allow"]) == (405, "GET, DELETE")
+    assert got.json["error"]["message"].endswith(". Did you mean POST /gemini/v1beta/models/{model}:generateContent?")
+    got = App(Site(local().live)).ask("/v1/models", {})
+    assert got.json["error"]["message"] == "Not allowed to POST on /v1/models."
+
+
 def test_load_generators_find_the_health_of_a_model_server() -> None:
     server = local()
     got = App(Site(server.live)).ask("/health", method="GET")

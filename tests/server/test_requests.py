@@ -315,6 +315,8 @@ def test_every_bare_path_of_the_default_dialect_is_found(dialect: str) -> None:
         ("POST", "/skytells/v1/files", "GET /skytells/v1/models", "skytells"),
         ("POST", "/v1/modles", "GET /v1/models", "openai"),
         ("POST", "/v1/chat/", "POST /v1/chat/completions", "openai"),
+        ("POST", "/llm/api/v1/messages", "POST /v1/messages", "openai"),  # the path of a gateway stands before it
+        ("POST", "/team/openai/v1/responses", "POST /openai/v1/responses", "openai"),
     ],
 )
 def test_an_unknown_path_has_a_nearest_one_and_a_dialect(

@@ -11,6 +11,7 @@ from mockserver.reports.failures import (
     Problem,
     count_answers,
     explain_defects,
+    explain_lost,
     explain_no_answer,
     explain_raised,
     explain_too_few_answers,
@@ -78,7 +79,8 @@ class Activity(Struct, frozen=True):
     def find_remarks(self) -> tuple[Problem, ...]:
         """List what is probably a mistake, but fails no test.
 
-        Rules that hide others, answers that no model could give, histories that a live provider would refuse.
+        Rules that no call reached or that hide others, answers that no model could give, histories that a live provider
+        would refuse.
         """
         declared = [one.rule for one in self.declared if one.rule is not None]
         hides = not all("name" in rule.spec or rule.spec["when"] for rule in declared)
@@ -86,6 +88,7 @@ class Activity(Struct, frozen=True):
         repeated = self._find_repeated_calls(() if hidden else declared)
         remarked = [call for call in self.calls if call.row.remarks]
         return (
+            *(explain_lost(self.calls) if declared else ()),
             *hidden,
             *explain_unanswerable(repeated),
             *explain_unanswerable(self.unreachable),

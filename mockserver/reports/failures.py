@@ -162,6 +162,12 @@ def find_never_reached(rules: Sequence[Rule]) -> Iterator[Problem]:
             return
 
 
+def explain_lost(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
+    """Yield that no call has reached the rules, if all went to paths that the server does not have."""
+    if calls and not any(call.operation or call.source not in REJECTED for call in calls):
+        yield make_problem("no call reached the rules of this test", list(describe_rejected(calls)))
+
+
 def explain_unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
     """Return the rules that no request can reach, or not the one that they are for."""
     return (make_problem(f"{join_to_line(remark.rule.where)}: this rule {remark.text}") for remark in remarks)

@@ -498,6 +498,38 @@ def test_fails(mockserver):
     )
 
 
+def test_a_test_whose_calls_all_miss_the_server_is_warned(pytester: pytest.Pytester) -> None:
+    tests = """
+from contextlib import suppress
+import httpx
+
+def lose(mockserver, path):
+    httpx.post(mockserver.url + path, json={})
+
+def test_lost(mockserver):
+    mockserver.on().reply("Hello!")
+    lose(mockserver, "/chat/completions")
+
+def test_found(mockserver):
+    mockserver.on().reply("Hello!")
+    lose(mockserver, "/nowhere")
+    assert greet("hello") == "Hello!"
+
+def test_without_rules(mockserver):
+    lose(mockserver, "/nowhere")
+"""
+    ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
+    result = run_test_file(pytester, tests)
+    result.assert_outcomes(passed=3, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*MockServerWarning: no call reached the rules of this test",
+            "*call 1: POST /chat/completions -> invalid (404)",
+            "*Invalid URL (POST /chat/completions). Did you mean POST /v1/chat/completions?",
+        ]
+    )
+
+
 def test_a_rule_that_misses_a_tools_result_is_a_warning(pytester: pytest.Pytester) -> None:
     tests = """
 import pytest

@@ -397,6 +397,7 @@ class UsageSpec(Table):
     """The token usage that the answer reports."""
 
     example = "{prompt_tokens: 10, completion_tokens: 5}"
+    instead: ClassVar = {"total_tokens": "only prompt_tokens and completion_tokens: it is their sum"}
 
     prompt_tokens: NonNegativeInt | None = field(None, description="tokens of the prompt")
     completion_tokens: NonNegativeInt | None = field(None, description="tokens of the answer, with its reasoning")

@@ -195,6 +195,7 @@ def test_what_a_model_could_answer(then: Mapping[str, Any], body: Mapping[str, A
         ({"tool_calls": [PARIS]}, {"prompt": {"id": "pmpt_1"}}, []),  # which may have tools
         ({"tool_calls": [PARIS], "finish": "stop"}, {"tools": [FLAT]}, []),
         ({"items": [{"type": "web_search_call", "query": "x"}]}, WEB, []),
+        ({"items": [{"type": "web_search_call", "query": "x"}]}, {"web_search_options": {}}, []),
         ({"items": [{"type": "web_search_call", "query": "x"}]}, {"tools": [{"type": "web_search_preview"}]}, []),
         (
             {"items": [{"type": "web_search_call", "query": "x"}]},

@@ -68,6 +68,7 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
             ("temperature",),
             'unknown field "temperature"; to match a field of the request body, write "param.temperature"',
         ),
+        ({"param": {"n": 2}}, ("param",), 'unknown field "param"; write "param.NAME" for each, with a dot'),
         (
             {"header.x ж": "1"},
             ("header.x ж",),

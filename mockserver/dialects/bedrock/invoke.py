@@ -23,11 +23,13 @@ from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, 
 from mockserver.dialects.bedrock.errors import refuse, write_request_id
 from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, refuse_input
 from mockserver.dialects.bedrock.guardrails import find_guardrail, replace_blocked, show_action, show_trace
+from mockserver.dialects.bedrock.images import find_painter, parse_images, render_images
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude, is_profile
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
 from mockserver.dialects.bedrock.request import FINISHES, make_converse_call, make_converse_options, read_model
 from mockserver.dialects.bedrock.rerank import parse_ranking, reads_ranking, render_ranking
 from mockserver.kinds.embeddings import Embeddings
+from mockserver.kinds.images import Images
 from mockserver.kinds.rerank import Ranking
 from mockserver.wire.bedrock_families import (
     ChatChunkRenderer,
@@ -71,6 +73,9 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
         if http.path.endswith("-stream"):
             raise Failure("bad_parameter", "The model is unsupported for streaming.")
         return parse_embeddings(http, body, embedder=embedder, validation=validation)
+    painter = find_painter(model, body)
+    if painter is not None:
+        return parse_images(http, body, painter, validation)
     if reads_ranking(model, body):
         return parse_ranking(http, body, validation)
     family = _find_family(model, body)
@@ -87,8 +92,10 @@ def check_history(call: Call, validation: Validation) -> Iterable[HistoryProblem
     return check_claude(call, validation) if is_chat else ()
 
 
-def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
+def render_invoke(call: Call, outcome: Answer | Embeddings | Images | Ranking) -> Reply:
     """Return the reply in the format of the model's family."""
+    if isinstance(outcome, Images):
+        return render_images(call, outcome)
     if isinstance(outcome, Ranking):
         return render_ranking(call, outcome)
     if isinstance(outcome, Embeddings):

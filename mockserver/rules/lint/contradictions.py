@@ -181,7 +181,10 @@ def _check_item(call: Call, item: Item) -> Iterator[str]:
             yield f"has {item.kind} of {show_value(label)}, an MCP server that the request does not offer"
     elif not item.kind.endswith(_NEED_NO_TOOL):
         used = str(item.body.get("name")) if item.kind == "server_tool_use" else item.kind.partition("_call")[0]
-        if not any(tool.kind.startswith(used) or tool.name == used for tool in call.tools):
+        is_offered = any(tool.kind.startswith(used) or tool.name == used for tool in call.tools)
+        if not is_offered and not (
+            used == "web_search" and call.raw.get("web_search_options") is not None
+        ):  # of a chat
             yield f"has {item.kind}, but the request does not offer that tool"
 
 

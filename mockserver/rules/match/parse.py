@@ -86,6 +86,8 @@ def _parse_field(key: str, value: Json, report: Report) -> Iterator[Condition]:
 def _guess_field(key: str) -> str:
     if key in _FIELD_BY_API_NAME:
         return f'; write "{_FIELD_BY_API_NAME[key]}"'
+    if f"{key}.<name>" in FIELDS:
+        return f'; write "{key}.NAME" for each, with a dot'
     in_body = f'; to match a field of the request body, write "param.{key}"' if key.isidentifier() else ""
     return did_you_mean(key, (*FIELDS, *GROUPS)) or in_body
 

@@ -197,6 +197,7 @@ def suggest(word: str, known: Collection[str]) -> str:
 
 # Words of providers, and ours for the same thing.
 _SAME: Mapping[str, str] = {
+    "requests": "calls",
     "reply": "then",
     "respond": "then",
     "response": "then",

@@ -14,7 +14,7 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, map_texts
 from mockserver.core.plan import Usage
-from mockserver.core.row import Row
+from mockserver.core.row import COMPLETE, Row
 from mockserver.core.sent_body import split_frames
 from mockserver.core.text import count_noun, join_to_line, show_value, truncate
 from mockserver.rules.load import Rule
@@ -239,11 +239,16 @@ class ReceivedCall(NamesNearest, Struct, frozen=True, eq=False):
 
 
 def describe_call(call: ReceivedCall) -> str:
-    """Return a call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
+    """Return a call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`.
+
+    It also says how an answer ended early: `(cut short after 3 frames)`.
+    """
     secrets = call.secrets
     request = mask_line(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
     more = (mask_line(call.model, secrets), call.subject)
     source = f"{call.source} ({call.status})" if call.source in REJECTED or call.row.defect else call.source
+    if call.row.ended not in ("", COMPLETE):
+        source = f"{source} ({call.ended})"
     said = " ".join(filter(None, (request, *more)))
     return f"call {call.number}{_name_part(call)}: {said} -> {join_to_line(source) or 'open'}"
 

@@ -66,10 +66,13 @@ def _make_position_field(where: str) -> tuple[Any, Any]:
 
 
 def _write_example(fault: Any) -> str:
-    given = {each.kind: each for each in list_options(fault)}
-    if "position" in given:
-        return "after_tokens: 3" if "after_tokens" in given["position"].among else "at_start: true"
-    return next((f"{each.name}: {each.default}" for each in given.values()), "times: 1")
+    return ", ".join(map(_write_option, list_options(fault))) or "times: 1"
+
+
+def _write_option(option: Option) -> str:
+    if option.kind == "position":
+        return "after_tokens: 3" if "after_tokens" in option.among else "at_start: true"
+    return f"{option.name}: {'3s' if option.kind == 'duration' else option.default}"
 
 
 def make_fault_schema(faults: Faults) -> dict[str, Json]:

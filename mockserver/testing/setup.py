@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.config.errors import ConfigError
 from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.config.spelling import KEYWORDS, Spelling
 from mockserver.core.json import Json
@@ -93,10 +94,12 @@ class Setup(Struct, frozen=True):
 
     @classmethod
     def make(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
-        """Return a setup from rules files and options."""
+        """Return a setup from rules files and options. Raises ConfigError for files that a keyword names."""
         settings: dict[str, Any] = {
             name: str(value) if isinstance(value, Path) else value for name, value in options.items()
         }
+        if "rules" in settings:
+            raise ConfigError(f"rules files come without a keyword: MockServer({settings['rules']!r})")
         timing = settings.pop("timing", False)
         allowed = check_hosts(settings.pop("allow_hosts", ()))
         if not isinstance(timing, bool):

@@ -68,7 +68,8 @@ def test_closes(mockserver):
     stream.__exit__(None, None, None)
     client.close()
 """
-    said = 'MockServerWarning: the test left an answer open, call 1: chat gpt-4o "hello" -> rule test_it.py:6: *'
+    call = 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 (client left after * frames)'
+    said = f"MockServerWarning: the test left an answer open, {call}: *"
     result = run_test_file(pytester, tests, "-W", "always")
     result.assert_outcomes(passed=2, failed=1, warnings=1)
     result.stdout.fnmatch_lines(["test_it.py::test_leaves", f"*{said}"])

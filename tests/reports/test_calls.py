@@ -28,6 +28,8 @@ def test_a_call_in_a_line() -> None:
     assert describe_call(make_received(number=3, source="rule t.py:1")) == 'call 3: chat gpt-4o "hello" -> rule t.py:1'
     odd = make_received(call("bye\n\x1b[1m"), source="")
     assert describe_call(odd) == 'call 1: chat gpt-4o "bye\\n\\u001b[1m" -> open'
+    cut = make_received(call("hello"), source="rule t.py:1", ended="cut short")
+    assert describe_call(cut).startswith('call 1: chat gpt-4o "hello" -> rule t.py:1 (cut short after ')
     rejected = make_received(None, method="GET", path="/v1/x\n", operation="", source="invalid", status=405)
     assert describe_call(rejected) == "call 1: GET /v1/x\\n -> invalid (405)"
 

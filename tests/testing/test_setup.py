@@ -34,6 +34,8 @@ def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
 
 
 def test_mistakes(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"rules files come without a keyword: MockServer\('my.yaml'\)"):
+        MockServer(rules="my.yaml")  # type: ignore[call-arg]
     with pytest.raises(ConfigError, match="unknown setting"):
         Composer().compose(Setup.make(colour="red"))
     with pytest.raises(ConfigError, match=r'^seed must be a whole number, not "x"$'):

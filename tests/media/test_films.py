@@ -21,7 +21,8 @@ def test_each_frame_has_one_color(width: int, height: int, color: Color) -> None
         assert stream.average_rate == FRAMES_A_SECOND
         for frame in file.decode(video=0):
             plane = frame.reformat(format="rgb24", src_colorspace="ITU709").planes[0]
-            lines = [bytes(plane)[line * plane.line_size :][: width * 3] for line in range(height)]
+            data = bytes(plane)
+            lines = [data[start : start + width * 3] for start in range(0, height * plane.line_size, plane.line_size)]
             assert len(set(lines)) == 1
             pixels = {tuple(lines[0][at : at + 3]) for at in range(0, width * 3, 3)}
             assert len(pixels) == 1

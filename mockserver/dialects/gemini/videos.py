@@ -168,7 +168,11 @@ async def _show(call: Call, objects: Objects) -> ObjectView:
     """Show an operation, which is then one state further; one that nobody began has ended with a video."""
     body: Body = {"prompt": "", "size": "1280x720", "seconds": _USUAL_SECONDS, "model": call.model}
     invented = KeptObject(
-        NAME, VIDEOS.made_by, id=call.id, body={**body, "status": "completed"}, members=("",), invented=True
+        NAME,
+        VIDEOS.made_by,
+        id=call.id,
+        body={**body, "status": "completed"},
+        members=("",),
     )
     found = await find_object(objects, VIDEOS.made_by, call.id, invented=invented, refusal=Failure("not_found"))
     if found.invented and not is_vertex(call.http):
@@ -176,13 +180,13 @@ async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = (await objects.change(found, KeptObject.advance)).after
     shown: dict[str, Json] = {"name": _name_operation(call, kept)}
     if kept.ahead:
-        return ObjectView(shown, source=kept.source)
+        return ObjectView(shown)
     if kept.status == "failed":
-        return ObjectView({**shown, "done": True, "error": _BROKEN}, source=kept.source)
+        return ObjectView({**shown, "done": True, "error": _BROKEN})
     view = await objects.on_thread(make_view, kept.body, objects.seed)
     show = _show_vertex if is_vertex(call.http) else _show_files
     response = show(call, kept, read_data(view.data or b""))
-    return ObjectView({**shown, "done": True, "response": response}, source=kept.source)
+    return ObjectView({**shown, "done": True, "response": response})
 
 
 def _show_files(call: Call, kept: KeptObject, data: bytes) -> Mapping[str, Json]:

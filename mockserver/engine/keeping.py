@@ -19,6 +19,8 @@ async def recall(call: Call, objects: Objects) -> Call:
         call = replace(call, tools=beginning.tools, tool_choice=beginning.tool_choice)
     if not call.model:
         call = replace(call, model=beginning.model)
+    if beginning.options is not None:
+        call = replace(call, options=beginning.options)
     return continue_conversation(call, beginning.messages) if beginning.messages else call
 
 

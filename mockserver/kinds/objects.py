@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
-from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.plan import CarriedOut, Failure, Kept, Plan, blame_rule
 from mockserver.core.seed import Seed, WallClock
@@ -274,12 +274,16 @@ async def find_object(
 
 
 class Beginning(Struct, frozen=True):
-    """The beginning of a conversation that a call goes on from: messages, and a model and tools, if it names none."""
+    """The beginning of a conversation that a call goes on from: messages, and a model and tools, if it names none.
+
+    `options` are those of the call, where what it goes on from states them as well.
+    """
 
     messages: tuple[Message, ...] = ()
     model: str = ""
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
+    options: Options | None = None
 
 
 class References(Protocol):

@@ -5,7 +5,7 @@ safely, which needs a note of what is being appended; of 5 MB, which hold a thou
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -90,13 +90,20 @@ class CassetteFile:
 
     @contextmanager
     def _open_exclusively(self) -> Iterator[LockedFile]:
-        if not self.exists:
+        is_new = not self.exists
+        if is_new:
             try:
                 create_file(self.path)
             except OSError as error:
                 raise explain_system_error(self.path, "created", error) from None
         with open_locked(self.path, exclusive=True) as file:
-            yield file
+            try:
+                yield file
+            except BaseException:
+                if is_new and file.is_at(self.path):  # nothing was written, as on a full disk: it would count as played
+                    with suppress(OSError):
+                        self.path.unlink()
+                raise
 
     def _read(self, file: LockedFile) -> bytes:
         self._check_size(file.stamp.size)

@@ -71,11 +71,6 @@ class KeptObject(Struct, frozen=True):
         return self.ahead[0] if self.ahead else str(self.body.get("status") or "")
 
     @property
-    def source(self) -> str:
-        """What answers a call about it, in the words of a plan."""
-        return "generated" if self.invented else "stored"
-
-    @property
     def made_model(self) -> str:
         """The name of the model that exists because of it, if one does."""
         return self.model if self.status == "succeeded" else ""
@@ -110,13 +105,9 @@ def make_key(dialect: str, made_by: str, name: str) -> str:
 
 
 class ObjectView(Struct, frozen=True):
-    """What a call about objects is answered with: a JSON object, or the bytes of a file with their header fields.
-
-    `source` is that of its plan, unless a rule has its say.
-    """
+    """What a call about objects is answered with: a JSON object, or the bytes of a file with their header fields."""
 
     body: Mapping[str, Json] = {}
     data: Data | None = None
     headers: Headers = ()
     status: int = 200
-    source: str = "stored"

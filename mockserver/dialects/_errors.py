@@ -280,9 +280,13 @@ INPUT_TOO_LONG: Messages = {
 # For providers whose own messages are not known: those that speak of OpenAI alone are worded without it.
 PLAIN_MESSAGES: Messages = {
     **OPENAI_MESSAGES,
+    "invalid_key": "Incorrect API key provided: {key}.",
+    "missing_key": "You didn't provide an API key.",
     "key_not_allowed": "This API key is not allowed to do this.",
     "model_not_allowed": "This API key is not allowed to use the model `{model}`.",
+    "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}.",
+    "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
 
 

@@ -20,7 +20,8 @@ VARIANTS = {"video": "video/mp4", "thumbnail": "image/webp", "spritesheet": "ima
 def find_size(ratio: Json, resolution: Json, usual: tuple[int, int] = (1280, 720)) -> tuple[int, int]:
     """Return the width and height of a video in pixels: its shorter side is the resolution (`720p`, `1080p`, `4k`)."""
     stated = str(resolution or "").lower().removesuffix("p")
-    short = 2160 if stated == "4k" else int(stated) if stated.isdecimal() and len(stated) < 5 else min(usual)
+    short = 2160 if stated == "4k" else int(stated) if stated.isdecimal() and len(stated) < 5 else 0
+    short = short or min(usual)
     across, up = SIZES.get(str(ratio or ""), usual)
     least = min(across, up)
     return round(short * across / least / 2) * 2, round(short * up / least / 2) * 2

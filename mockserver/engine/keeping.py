@@ -19,6 +19,8 @@ async def recall(call: Call, objects: Objects) -> Call:
         call = replace(call, tools=beginning.tools, tool_choice=beginning.tool_choice)
     if not call.model:
         call = replace(call, model=beginning.model)
+    if beginning.options is not None:
+        call = replace(call, options=beginning.options)
     return continue_conversation(call, beginning.messages) if beginning.messages else call
 
 
@@ -41,7 +43,12 @@ async def do_work(engine: Engine, call: Call, objects: Objects) -> Plan:
         return Plan(refusal, source or refusal.source)
     author = engine.policy.author
     events = [author.make_event(call.dialect, kind, about=about, created=objects.now) for kind, about in objects.events]
-    return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(events))
+    return Plan(view, source or _name_source(call, objects), carried_out=tuple(objects.done), events=tuple(events))
+
+
+def _name_source(call: Call, objects: Objects) -> str:
+    """Return what answers a call about objects: what was kept, unless somebody looks up what nobody made."""
+    return "generated" if objects.inventions and call.operation not in CREATIONS else "stored"
 
 
 async def keep_answer(engine: Engine, call: Call, plan: Plan) -> Plan:

@@ -19,6 +19,11 @@ BATCHES = ObjectKind(
     listed_by="batches",
     statuses=("validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"),
 )
+ASSISTANTS = ObjectKind("assistant", "retrieve update delete", listed_by="assistants")
+THREADS = ObjectKind("thread", "retrieve update delete")
+THREAD_MESSAGES = ObjectKind("thread_message", "retrieve update delete", listed_by="thread_messages")
+RUNS = ObjectKind("run", "retrieve update", others=("cancel_run",), listed_by="runs")  # which chats make
+RUN_STEPS = ObjectKind("run_step", "retrieve", listed_by="run_steps")
 AGENTS = ObjectKind("agent", "retrieve update delete", listed_by="agents")
 CACHED_CONTENTS = ObjectKind("cached_content", "retrieve update delete", listed_by="cached_contents")
 FILES = ObjectKind(
@@ -111,6 +116,7 @@ OTHERS = tuple(
     ]
 )
 _KINDS = (
+    ASSISTANTS, THREADS, THREAD_MESSAGES, RUNS, RUN_STEPS,
     AGENTS, ASYNC_CHATS, BATCHES, CACHED_CONTENTS, CHATKIT_SESSIONS, FILES,
     UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, INTERACTIONS, VECTOR_STORES, VECTOR_STORE_FILES,
     FILE_BATCHES, CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS,

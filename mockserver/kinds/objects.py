@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
-from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.plan import CarriedOut, Failure, Kept, Plan, blame_rule
 from mockserver.core.seed import Seed, WallClock
@@ -131,6 +132,7 @@ class Objects(Struct, frozen=True, kw_only=True):
 
     `announces`: webhooks report how objects end, which then end by themselves; `events` are those of this call. `locks`
     are the names that all calls hold, and `held` those of this one; None: calls need not hold anything.
+    `inventions` are the objects that the call is answered with although nobody made them.
     """
 
     call: Call
@@ -149,6 +151,7 @@ class Objects(Struct, frozen=True, kw_only=True):
     locks: set[tuple[str, str]] | None = None
     held: list[HeldName] = []
     done: list[CarriedOut] = []
+    inventions: list[KeptObject] = []
     events: list[ObjectEvent] = []
 
     @property
@@ -179,6 +182,11 @@ class Objects(Struct, frozen=True, kw_only=True):
         key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)
         found = await self.store.get(self._namespace, key)
         return found.value if found is not None and isinstance(found.value, KeptObject) else None
+
+    def invent(self, made: KeptObject) -> KeptObject:
+        """Return an object that nobody made, as one that is not kept."""
+        self.inventions.append(made)
+        return replace(made, invented=True)
 
     async def list(self, made_by: str, owner: str = "") -> Sequence[KeptObject]:
         """Return all objects of a kind and owner that are not gone, oldest first."""
@@ -259,19 +267,23 @@ async def find_object(
     """
     kept = await objects.find(made_by, name)
     if kept is None and invented is not None and objects.invents:
-        return invented
+        return objects.invent(invented)
     if kept is None or kept.gone:
         raise refusal or Failure("not_found", source="unmatched" if kept is None else "stored")
     return kept
 
 
 class Beginning(Struct, frozen=True):
-    """The beginning of a conversation that a call goes on from: messages, and a model and tools, if it names none."""
+    """The beginning of a conversation that a call goes on from: messages, and a model and tools, if it names none.
+
+    `options` are those of the call, where what it goes on from states them as well.
+    """
 
     messages: tuple[Message, ...] = ()
     model: str = ""
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
+    options: Options | None = None
 
 
 class References(Protocol):

@@ -34,7 +34,7 @@ def find_nearest_path(method: str, path: str, *, endpoints: Sequence[Endpoint], 
         if found := request.find_by_ending(at_mount) or request.find_by_ending(elsewhere):
             return NearestPath(f"{sent} {found.shown}", found.dialect)
     request = LostRequest(method, path, query)
-    if not at_mount and (found := request.find_behind(endpoints)):
+    if not at_mount and (found := request.find_behind(endpoints) or request.find_at_mount_alike(endpoints)):
         return NearestPath(f"{method} {found.shown}", found.dialect)
     usual = [each for each in meant if request.has_usual_query(each)]
     alike = request.find_alike(usual or continued or at_mount or endpoints)
@@ -74,6 +74,18 @@ class LostRequest(Struct, frozen=True):
         """Return the endpoint whose whole path comes after others, such as those of a gateway: `/llm/v1/messages`."""
         able = [each for each in endpoints if self.path.endswith(each.shown) and self.method in each.operations]
         return max(able, key=lambda endpoint: len(endpoint.shown), default=None)
+
+    def find_at_mount_alike(self, endpoints: Sequence[Endpoint]) -> Endpoint | None:
+        """Return the endpoint whose path is the same, but for the spelling of its mount: `/bedrok/model/m/invoke`."""
+        from difflib import get_close_matches  # only mistakes need it
+
+        first, _, rest = self.path.removeprefix("/").partition("/")
+        able = [each for each in endpoints if self.method in each.operations]
+        for mount in get_close_matches(first, {each.shown.split("/")[1] for each in able}, n=3, cutoff=0.75):
+            for endpoint in able:
+                if compile_template(endpoint.path).fullmatch(f"/{mount}/{rest}"):
+                    return endpoint
+        return None
 
     def find_alike(self, endpoints: Sequence[Endpoint]) -> str | None:
         """Return method and path of an endpoint with a similar path: the less similar, the more must speak for it."""

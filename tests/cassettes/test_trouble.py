@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import ENOSPC
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from mockserver.cassettes import cassette_file
 from mockserver.cassettes.cassette_file import MAX_SIZE, CassetteFile
 from mockserver.cassettes.cassette_names import find_path
 from mockserver.cassettes.format import HEAD
@@ -105,6 +107,20 @@ def test_a_full_disk_harms_nothing(cassette: CassetteFile) -> None:
         "",
     ]
     assert cassette.load() == (samples.plain(1), samples.plain(3))
+    assert left(cassette) == ["chat.yaml"]
+
+
+def test_a_full_disk_leaves_no_empty_cassette(cassette: CassetteFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cassette_file, "replace_file", fail)
+    assert complaint(lambda: cassette.append(samples.plain())).endswith(
+        "No space left on device; its content is unchanged"
+    )
+    assert left(cassette) == []
+    cassette.path.touch()  # somebody else's stays
+    complaint(lambda: cassette.append(samples.plain()))
     assert left(cassette) == ["chat.yaml"]
 
 

@@ -81,6 +81,21 @@ def test_videos_at_the_gemini_api_are_files(server: MockServer) -> None:
         assert client.files.get(name=name).mime_type == "video/mp4"
 
 
+def test_a_video_that_nobody_began_can_be_seen(server: MockServer) -> None:
+    done = httpx2.get(f"{server.base_url('gemini')}/v1beta/models/veo-3/operations/abc").json()
+    (sample,) = done["response"]["generateVideoResponse"]["generatedSamples"]
+    with av.open(io.BytesIO(httpx2.get(sample["video"]["uri"]).content), "r") as film:
+        assert film.streams.video[0].frames == 8 * 24
+
+
+def test_only_live_knows_the_resolutions() -> None:
+    asked = {"instances": [{"prompt": "x"}], "parameters": {"resolution": "9p"}}
+    for validation, status in (("published", 200), ("live", 400)):
+        with MockServer(unmatched="generate", validation=validation) as running:
+            url = f"{running.base_url('gemini')}/v1beta/models/veo:predictLongRunning"
+            assert httpx2.post(url, json=asked).status_code == status
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

@@ -64,6 +64,28 @@ def test_videos_of_together(client: httpx2.Client) -> None:
     assert client.get(done["outputs"]["video_url"]).headers["content-type"] == "video/mp4"
 
 
+@pytest.mark.parametrize(
+    ("path", "size", "named"),
+    [
+        ("/together/v2/videos", {"width": 0}, "width"),
+        ("/together/v2/videos", {"height": 10**30}, "height"),
+        ("/together/v1/images/generations", {"width": 0, "height": 0}, "width"),
+        ("/together/v1/images/generations", {"height": 10**30}, "height"),
+        ("/openrouter/api/v1/videos", {"size": "0x0"}, None),
+        ("/openrouter/api/v1/videos", {"size": "99999x16"}, None),
+    ],
+)
+def test_sizes_that_no_picture_has(client: httpx2.Client, path: str, size: dict[str, Any], named: str | None) -> None:
+    refused = client.post(path, json={"model": "m", "prompt": "A cat", **size})
+    assert (refused.status_code, refused.json()["error"].get("param")) == (400, named), refused.json()
+
+
+def test_a_resolution_of_nothing(client: httpx2.Client) -> None:
+    asked = {"model": "m", "prompt": "A cat", "resolution": "0p"}
+    made = client.post("/together/v2/videos", json=asked).json()
+    assert made["size"] == "1280x720"
+
+
 def test_videos_of_openrouter(client: httpx2.Client) -> None:
     made = client.post("/openrouter/api/v1/videos", json={"model": "google/veo-3.1", "prompt": "A cat"})
     assert (made.status_code, made.json()["status"]) == (202, "pending")

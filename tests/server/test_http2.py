@@ -25,13 +25,14 @@ from h2.events import (
     StreamEnded,
     StreamReset,
 )
+from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
 
 from mockserver.delivery.connection import WIRE
 from mockserver.server.app import Site
 from mockserver.server.http import http2
 from mockserver.server.http.deadlines import Deadlines
-from mockserver.server.http.http2 import MAX_CYCLES, MAX_FRAME, MAX_READ, MAX_STREAMS, Http2Protocol
+from mockserver.server.http.http2 import MAX_CYCLES, MAX_FRAME, MAX_READ, MAX_STREAMS, MAX_WASTE, Http2Protocol
 from mockserver.server.live import Live
 from mockserver.testing import MockServer
 from tests.kit.app_server import serve_app
@@ -157,6 +158,20 @@ def open_line(port: int) -> Iterator[Line]:
     line = Line(port)
     with line.socket:
         yield line
+
+
+def frame(kind: int, *, stream: int = 0, data: bytes = b"") -> bytes:
+    """Return a frame without flags."""
+    return len(data).to_bytes(3) + bytes((kind, 0)) + stream.to_bytes(4) + data
+
+
+_DATA, _HEADERS, _PRIORITY, _RESET, _SETTINGS, _PING, _WINDOW, _CONTINUATION = 0, 1, 2, 3, 4, 6, 8, 9
+
+
+def find_end(line: Line) -> ErrorCodes | int | None:
+    """Return why the server ends a connection, which must not be by a break."""
+    (end,) = [event for event in line.events() if isinstance(event, ConnectionTerminated)]
+    return end.error_code
 
 
 async def answer(send: Any, body: bytes) -> None:
@@ -296,6 +311,7 @@ def test_a_flood_of_frames_leaves_others_their_turns(port: int, monkeypatch: pyt
         with suppress(OSError):  # the test has ended
             line.socket.sendall(flood)
 
+    monkeypatch.setattr(http2, "MAX_WASTE", 1_000_000)
     flood = b"\0\0\x04\x08\0\0\0\0\0\0\0\0\1" * 400_000  # a byte more for the window each
     with open_line(port) as other:
         with open_line(port) as line:
@@ -386,6 +402,68 @@ def test_requests_that_are_left_at_once_do_not_heap_up() -> None:
         line.begin()
         (end,) = [event for event in line.events() if isinstance(event, ConnectionTerminated)]
         assert end.error_code is ErrorCodes.ENHANCE_YOUR_CALM
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        frame(_PING, data=bytes(8)),
+        frame(_SETTINGS),
+        frame(_SETTINGS, data=b"\0\4\0\1\0\0" * 20),
+        frame(_PRIORITY, stream=3, data=b"\0\0\0\0\x10"),
+        frame(_WINDOW, data=b"\0\0\0\1"),
+        frame(0x99),  # of an extension that nobody has
+        frame(_DATA, stream=1),  # of a body that goes on
+        frame(_RESET, stream=1, data=bytes(4)),
+    ],
+)
+def test_frames_that_bring_nothing_are_not_taken_for_ever(frames: bytes, port: int) -> None:
+    with open_line(port) as line:
+        line.begin()
+        line.settle()
+        line.socket.sendall(frames * (MAX_WASTE - 100))
+        line.settle()
+        with suppress(OSError):  # it is closed
+            line.socket.sendall(frames * 200)
+        assert find_end(line) is ErrorCodes.ENHANCE_YOUR_CALM
+
+
+@pytest.mark.parametrize("by", ["client", "server"])
+def test_requests_that_are_reset_are_not_taken_for_ever(by: str, port: int) -> None:
+    """However slowly they come: each is over before the next (CVE-2023-44487, CVE-2025-8671)."""
+    with open_line(port) as line, suppress(AssertionError, OSError, ProtocolError):  # the connection is closed
+        for sent in range(3 * MAX_WASTE):
+            stream = line.begin("GET", "/v1/models", end=by == "server", flush=False)
+            if by == "client":
+                line.h2.reset_stream(stream, ErrorCodes.CANCEL)
+            line.flush()
+            if by == "server":
+                line.socket.sendall(frame(_WINDOW, stream=stream, data=bytes(4)))  # which is wrong
+            if sent % 50 == 0:
+                line.settle()
+    assert sent < 3 * MAX_WASTE - 1
+
+
+@pytest.mark.parametrize("kind", [_CONTINUATION, _HEADERS])
+def test_a_head_without_end_is_not_kept(kind: int, port: int) -> None:
+    """CVE-2024-27316."""
+    with open_line(port) as line:
+        line.settle()
+        line.socket.sendall(frame(_HEADERS, stream=1, data=b"\0\1a\1b"))
+        with suppress(OSError):  # it is closed
+            for _ in range(64):
+                line.socket.sendall(frame(kind, stream=1, data=b"\0\1a\1b" * 3000))
+        assert find_end(line) is not ErrorCodes.NO_ERROR
+
+
+def test_ordinary_clients_are_not_cut(port: int) -> None:
+    with open_line(port) as line:
+        for number in range(3 * MAX_WASTE // 2):
+            answer = line.begin("GET", "/v1/models", end=True)
+            assert line.receive(answer)[0][":status"] == "200"  # and the windows are given back
+            line.h2.increment_flow_control_window(1)
+            if number % 4 == 0:
+                line.settle()
 
 
 def test_what_takes_too_long_ends(live: Live) -> None:

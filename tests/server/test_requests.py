@@ -316,6 +316,9 @@ def test_every_bare_path_of_the_default_dialect_is_found(dialect: str) -> None:
         ("POST", "/v1/modles", "GET /v1/models", "openai"),
         ("POST", "/v1/chat/", "POST /v1/chat/completions", "openai"),
         ("POST", "/llm/api/v1/messages", "POST /v1/messages", "openai"),  # the path of a gateway stands before it
+        ("POST", "/bedrok/model/a.claude-v1:0/converse", "POST /bedrock/model/{model}/converse", "openai"),
+        ("POST", "/gemni/v1beta/models/m:countTokens", "POST /gemini/v1beta/models/{model}:countTokens", "openai"),
+        ("POST", "/llm/v1/chat/completions", "POST /v1/chat/completions", "openai"),  # nobody means vLLM
         ("POST", "/team/openai/v1/responses", "POST /openai/v1/responses", "openai"),
     ],
 )

@@ -33,6 +33,7 @@ def to(dialect: str = "openai", key: str | None = None) -> Upstream:
         ("openai", "/v1/chat/completions", "/v1/chat/completions", "", "/chat/completions"),
         ("openai", "/openai/v1/models", "/openai/v1/models", "a=b&c=%20", "/models?a=b&c=%20"),
         ("openai", "/ns/x/v1/models", "/v1/models", "", "/models"),
+        ("openai", "/anthropic/v1/chat/completions", "/anthropic/v1/chat/completions", "", "/chat/completions"),
         ("openai", "/ns/v1%2Fv1/v1/models", "/v1/models", "", "/models"),
         ("openai", "/v1/models/a%2Fb%3F", "/v1/models/a/b?", "", "/models/a%2Fb%3F"),
         ("openai", "//v1//models/é".encode().decode("latin-1"), "/v1/models/é", "", "/models/%C3%A9"),

@@ -57,10 +57,19 @@ def list_command(names: tuple[str, ...], **flags: Json) -> int:
     mockserver cassette list chat tools --cassettes tests/cassettes
     """
     folder = open_folder(flags)
+    return _list_episodes(folder, names) if names else _list_all(folder)
+
+
+def _list_episodes(folder: CassetteFolder, names: Sequence[str]) -> int:
+    broken = 0
     for name in names:
-        for source, episode in folder.load(name).items():
-            click.echo(summarize_episode(source, episode))
-    return 0 if names else _list_all(folder)
+        try:
+            for source, episode in folder.load(name).items():
+                click.echo(summarize_episode(source, episode))
+        except MockserverError as error:
+            broken += 1
+            _tell(error)
+    return 2 if broken else 0
 
 
 def _list_all(folder: CassetteFolder) -> int:
@@ -71,12 +80,17 @@ def _list_all(folder: CassetteFolder) -> int:
             rows.append(_make_row(folder, folder.get(name)))
         except MockserverError as error:
             broken += 1
-            click.echo(f"mockserver: {error.mistakes[0]}", err=True)
+            _tell(error)
     for row in align_columns(rows):
         click.echo(row)
     if not rows and not broken:
         click.echo(f"no cassettes in {folder.path}", err=True)
     return 2 if broken else 0
+
+
+def _tell(error: MockserverError) -> None:
+    """Tell what is wrong with one cassette, before others are listed."""
+    click.echo(f"mockserver: {error.mistakes[0]}", err=True)
 
 
 def _make_row(folder: CassetteFolder, cassette: CassetteFile) -> Sequence[str]:

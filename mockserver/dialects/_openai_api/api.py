@@ -155,7 +155,7 @@ class OpenAIApi(Struct, frozen=True):
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
 MISSING: Mapping[str, str] = {
-    **dict.fromkeys(("/assistants", "/threads", "/chatkit/threads", "/agents", "/vaults"), "{json: {}}"),
+    **dict.fromkeys(("/chatkit/threads", "/agents", "/vaults"), "{json: {}}"),
     **dict.fromkeys(("/live", "/decisions", "/content_provenance_checks", "/safety"), "{json: {}}"),
     **dict.fromkeys(("/organization", "/projects"), "{json: {}}"),
 }

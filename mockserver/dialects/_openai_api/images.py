@@ -88,13 +88,15 @@ _NUMBERS = ("n", "output_compression", "partial_images", "frame_count", "frame_d
 class ImagesApi(Struct, frozen=True):
     """The operations on images of a dialect whose replies have these header lines.
 
-    `read_url_fields` returns the fields of a path. `read(body)` returns a body of JSON in OpenAI's words, and
-    `show(call, body)` the body of an answer in those of the dialect.
+    `read_url_fields` returns the fields of a path. `read(body)` returns a body of JSON in OpenAI's words, after those
+    that the dialect has instead were checked by the model `own`, and `show(call, body)` the body of an answer in those
+    of the dialect.
     """
 
     dialect: str
     lines: RequestLines
     read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
+    own: BodyModel | None = None
     read: Callable[[Body], Body] = lambda body: body
     show: Callable[[Call, Body], Body] = lambda call, body: body
 
@@ -115,19 +117,25 @@ class ImagesApi(Struct, frozen=True):
         )
 
     def _parse_generation(self, http: HttpRequest, validation: Validation) -> Call:
-        body = self.read(read_object(http))
+        body = self._read_json(http, validation)
         return self._make_call("images", http, body, model=GENERATION, validation=validation)
 
     def _parse_edit(self, http: HttpRequest, validation: Validation) -> Call:
         if (http.find_header("content-type") or "").lower().startswith("multipart/"):
             form, files = read_image_form(http, validation)
             return self._make_call("image_edits", http, form, model=EDIT, validation=validation, files=files)
-        body = self.read(read_object(http))
+        body = self._read_json(http, validation)
         call = self._make_call("image_edits", http, body, model=EDIT, validation=validation)
         for number, reference in enumerate(call.raw.get("images") or (), 1):
             check_reference(reference, f"image {number}", validation)
         check_reference(call.raw.get("mask") or {}, "mask", validation)
         return call
+
+    def _read_json(self, http: HttpRequest, validation: Validation) -> Body:
+        body = read_object(http)
+        if self.own is not None:
+            read_body(self.own, body, refuse=refuse, validation=validation)
+        return self.read(body)
 
     def _parse_variation(self, http: HttpRequest, validation: Validation) -> Call:
         form, files = read_image_form(http, validation)

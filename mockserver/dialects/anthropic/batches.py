@@ -156,7 +156,7 @@ def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:
 async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the batch that a call names; one that nobody made has ended, without requests. Raises Failure."""
     body = {"created": objects.now, "counts": {}, "status": "ended"}
-    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body, invented=True)
+    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body)
     return await find_object(objects, BATCHES.made_by, call.id, invented=invented)
 
 
@@ -200,12 +200,12 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = (await objects.change(await _find(call, objects), KeptObject.advance)).after
-    return ObjectView(_describe(call, kept), source=kept.source)
+    return ObjectView(_describe(call, kept))
 
 
 async def _cancel(call: Call, objects: Objects) -> ObjectView:
     kept = (await objects.change(await _find(call, objects), _cancel_requests)).after
-    return ObjectView(_describe(call, kept), source=kept.source)
+    return ObjectView(_describe(call, kept))
 
 
 def _cancel_requests(kept: KeptObject) -> KeptObject:
@@ -222,7 +222,7 @@ async def _delete(call: Call, objects: Objects) -> ObjectView:
     if kept.ahead:
         raise refuse("The batch has not ended: cancel it first, or wait until it has.")
     await objects.change(kept, KeptObject.forget)
-    return ObjectView({"id": kept.id, "type": "message_batch_deleted"}, source=kept.source)
+    return ObjectView({"id": kept.id, "type": "message_batch_deleted"})
 
 
 async def _show_results(call: Call, objects: Objects) -> ObjectView:
@@ -230,4 +230,4 @@ async def _show_results(call: Call, objects: Objects) -> ObjectView:
     if kept.ahead:
         raise refuse("The batch has no results yet: it has not ended.")
     headers = (("content-type", "application/x-jsonl"),)
-    return ObjectView(data=kept.data, headers=headers, source=kept.source)
+    return ObjectView(data=kept.data, headers=headers)

@@ -92,7 +92,7 @@ async def _create(sent: Part, call: Call, objects: Objects) -> ObjectView:
 async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the file that a call names; one that nobody uploaded is a text with its id. Raises Failure."""
     text = f"This is the file {call.id}.\n".encode()
-    invented = KeptObject(NAME, FILES.made_by, id=call.id, body={"created": objects.now}, data=text, invented=True)
+    invented = KeptObject(NAME, FILES.made_by, id=call.id, body={"created": objects.now}, data=text)
     return await find_object(objects, FILES.made_by, call.id, invented=invented)
 
 
@@ -126,16 +126,16 @@ def _describe(kept: KeptObject) -> dict[str, Json]:
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call, objects)
-    return ObjectView(_describe(kept), source=kept.source)
+    return ObjectView(_describe(kept))
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call, objects)
     await objects.change(kept, KeptObject.forget)
-    return ObjectView({"id": kept.id, "type": "file_deleted"}, source=kept.source)
+    return ObjectView({"id": kept.id, "type": "file_deleted"})
 
 
 async def _show_content(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call, objects)
     headers = (("content-type", str(kept.body.get("mime_type", "text/plain"))),)
-    return ObjectView(data=kept.data, headers=headers, source=kept.source)
+    return ObjectView(data=kept.data, headers=headers)

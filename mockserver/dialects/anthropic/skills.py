@@ -136,7 +136,7 @@ async def _create_version(archive: bytes, call: Call, objects: Objects) -> Objec
     version = await _keep_version(archive, call, objects, skill=skill.id)
     number = version.body["number"]
     await objects.change(skill, lambda found: found.change(latest=version.id, number=number))
-    return ObjectView(_describe_version(version, call), source=skill.source)
+    return ObjectView(_describe_version(version, call))
 
 
 async def _keep_version(archive: bytes, call: Call, objects: Objects, *, skill: str) -> KeptObject:
@@ -161,7 +161,7 @@ async def _keep_version(archive: bytes, call: Call, objects: Objects, *, skill: 
 async def _find_skill(name: str, objects: Objects) -> KeptObject:
     """Return a skill by its id. Raises Failure; one that nobody made may be made up."""
     body = {"title": USUAL_SKILL["name"], "created": objects.now, "latest": "latest", "number": "latest"}
-    invented = KeptObject(NAME, SKILLS.made_by, id=name, body=body, invented=True)
+    invented = KeptObject(NAME, SKILLS.made_by, id=name, body=body)
     return await find_object(objects, SKILLS.made_by, name, invented=invented)
 
 
@@ -172,7 +172,7 @@ async def _find_version(call: Call, objects: Objects) -> KeptObject:
         if call.id in (kept.id, kept.body["number"], "latest"):
             return kept
     body = {**USUAL_SKILL, "created": objects.now, "number": call.id}
-    invented = KeptObject(NAME, SKILL_VERSIONS.made_by, id=call.id, owner=owner, body=body, invented=True)
+    invented = KeptObject(NAME, SKILL_VERSIONS.made_by, id=call.id, owner=owner, body=body)
     return await find_object(objects, SKILL_VERSIONS.made_by, f"{owner}/{call.id}", invented=invented)
 
 
@@ -185,7 +185,7 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_skill(call.id, objects)
-    return ObjectView(_describe_skill(kept, call), source=kept.source)
+    return ObjectView(_describe_skill(kept, call))
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
@@ -196,7 +196,7 @@ async def _delete(call: Call, objects: Objects) -> ObjectView:
     # A skill that nobody made takes along what was added to it: its first version could not have been deleted.
     for each in (*versions, kept):
         await objects.change(each, KeptObject.forget)
-    return ObjectView({"id": kept.id, "type": "skill_deleted"}, source=kept.source)
+    return ObjectView({"id": kept.id, "type": "skill_deleted"})
 
 
 async def _list_versions(call: Call, objects: Objects) -> ObjectView:
@@ -206,14 +206,14 @@ async def _list_versions(call: Call, objects: Objects) -> ObjectView:
 
 async def _show_version(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_version(call, objects)
-    return ObjectView(_describe_version(kept, call), source=kept.source)
+    return ObjectView(_describe_version(kept, call))
 
 
 async def _delete_version(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_version(call, objects)
     await objects.change(kept, KeptObject.forget)
     name = kept.body["number"] if _wants_beta(call) else kept.id
-    return ObjectView({"id": name, "type": "skill_version_deleted"}, source=kept.source)
+    return ObjectView({"id": name, "type": "skill_version_deleted"})
 
 
 async def _show_content(call: Call, objects: Objects) -> ObjectView:

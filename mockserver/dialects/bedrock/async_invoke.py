@@ -107,11 +107,11 @@ def _describe(kept: KeptObject) -> Body:
 async def _show(call: Call, objects: Objects) -> ObjectView:
     """Show an invocation, which is then one status further; one that nobody began has ended."""
     body: Body = {"model": "amazon.nova-reel-v1:1", "created": objects.now, "status": "completed"}
-    invented = KeptObject(NAME, VIDEOS.made_by, id=call.id, body=body, invented=True)
+    invented = KeptObject(NAME, VIDEOS.made_by, id=call.id, body=body)
     refusal = Failure("not_found", f"Could not find the invocation {clip(call.id)}.")
     found = await find_object(objects, VIDEOS.made_by, call.id, invented=invented, refusal=refusal)
     kept = (await objects.change(found, KeptObject.advance)).after
-    return ObjectView(_describe(kept), source=kept.source)
+    return ObjectView(_describe(kept))
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:

@@ -518,7 +518,6 @@ PERPLEXITY = ErrorStyle(
             "Invalid model '{model}'. Permitted models can be found in the documentation at "
             "https://docs.perplexity.ai/getting-started/models."
         ),
-        "quota": "You exceeded your current quota, please check your plan and billing details.",
         "rate_limit": "Request rate limit exceeded, please try again later.",
     },
     render=_number_status,
@@ -591,12 +590,7 @@ COMPATIBLE = ErrorStyle(
         quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
         server_error=ErrorRow(status=500, kind="server_error", code="internal_error"),
     ),
-    messages={
-        "invalid_key": "Incorrect API key provided: {key}.",
-        "missing_key": "You didn't provide an API key.",
-        "quota": "You exceeded your current quota, please check your plan and billing details.",
-        "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
-    },
+    messages={},
     render=_nest_error,
     reword=lambda http, failure: failure,
 )

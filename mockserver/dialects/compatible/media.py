@@ -14,13 +14,14 @@ from mockserver.core.plan import Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import BodyModel, literal, number, open_shape, optional, shape, text
+from mockserver.dialects._fields import BodyModel, integer, literal, number, open_shape, optional, shape, text
 from mockserver.dialects._openai_api.audio import AudioApi, Segment, divide, hide_usage
 from mockserver.dialects._openai_api.images import ImagesApi
 from mockserver.dialects._parse import Body, read_body, read_object
 from mockserver.dialects._reply import make_json_reply, make_request_hex, write_request_id
 from mockserver.dialects.compatible.hosts import Host
 from mockserver.dialects.compatible.request import NAME, drop_openai_rules
+from mockserver.kinds.images import MAX_PIXELS
 from mockserver.media.samples import FORMATS
 from mockserver.media.sound_files import SOUND_FORMATS, SoundFormat
 from mockserver.media.tone import measure_speech
@@ -88,6 +89,8 @@ def _show_xai(call: Call, body: Body) -> Body:
     return {"data": [{**image, "mime_type": "image/png", "revised_prompt": prompt} for image in body["data"]]}
 
 
+_SIDE = optional(integer(1, MAX_PIXELS))
+_OWN: Mapping[str, BodyModel] = {"together": BodyModel(open_shape(width=_SIDE, height=_SIDE))}
 _READ: Mapping[str, Callable[[Body], Body]] = {"together": _read_together, "xai": _read_xai}
 _SHOW: Mapping[str, Callable[[Call, Body], Body]] = {"together": _show_together, "xai": _show_xai}
 
@@ -167,7 +170,7 @@ def make_media_operations(host: Host) -> tuple[Operation, ...]:
     audio = replace(_AUDIO, show=_show_groq) if host.kin == "groq" else _AUDIO
     images = ImagesApi(NAME, write_request_id, read=_ask_for_urls)
     if host.kin in _READ:
-        images = replace(images, read=_READ[host.kin], show=_SHOW[host.kin])
+        images = replace(images, own=_OWN.get(host.kin), read=_READ[host.kin], show=_SHOW[host.kin])
     made = (*audio.make_operations(), *images.make_operations())
     own = _make_xai_speech_operations() if host.kin == "xai" else ()
     return tuple(map(drop_openai_rules, (*[each for each in made if each.name in host.operations], *own)))

@@ -165,10 +165,10 @@ def _describe(kept: KeptObject) -> Body:
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     body: Body = {"created_at": objects.now, "model": "sonar", "response": None, "error": None, "status": "completed"}
-    invented = KeptObject(NAME, ASYNC_CHATS.made_by, id=call.id, body=body, invented=True)
+    invented = KeptObject(NAME, ASYNC_CHATS.made_by, id=call.id, body=body)
     found = await find_object(objects, ASYNC_CHATS.made_by, call.id, invented=invented)
     now = (await objects.change(found, KeptObject.advance)).after
-    return ObjectView(_describe(now), source=now.source)
+    return ObjectView(_describe(now))
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:

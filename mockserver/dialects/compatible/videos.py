@@ -12,10 +12,11 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import BodyModel, Object, optional, shape, text
+from mockserver.dialects._fields import BodyModel, Object, integer, optional, shape, text
 from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi, Resource, serve
-from mockserver.dialects._parse import Body
+from mockserver.dialects._parse import Body, Complaint
 from mockserver.dialects._reply import write_request_id
 from mockserver.dialects._videos import find_size, make_view, tell_prompt
 from mockserver.dialects.compatible.hosts import Host
@@ -23,7 +24,7 @@ from mockserver.dialects.compatible.request import NAME, drop_openai_rules
 from mockserver.kinds.images import parse_size
 from mockserver.kinds.kept import VIDEOS
 from mockserver.kinds.objects import Objects, Work
-from mockserver.media.film import LONGEST, read_seconds
+from mockserver.media.film import LONGEST, MAX_SIDE, read_seconds
 
 
 class _Videos(Resource):
@@ -48,6 +49,14 @@ class _Videos(Resource):
         call = super().make_call(operation, http, body=body, work=work)
         return tell_prompt(call, body.get("prompt"), body.get("model")) if operation == self.kind.made_by else call
 
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        new = super().read(http, validation)
+        size = parse_size(str(new.fields.get("size") or ""))
+        if size is not None and validation is not Validation.OFF and not all(1 <= side <= MAX_SIDE for side in size):
+            expected = (f"1x1 to {MAX_SIDE}x{MAX_SIDE}",)
+            raise self.api.refuse(Complaint("value", ("size",), got=new.fields["size"], expected=expected))
+        return new
+
     async def make(self, new: New, objects: Objects) -> Body:
         fields = new.fields
         width, height = fields.get("width"), fields.get("height")
@@ -55,7 +64,8 @@ class _Videos(Resource):
             (width, height) if isinstance(width, int) and isinstance(height, int) else None
         )
         ratio = fields.get("aspect_ratio") or fields.get("ratio")
-        across, up = stated or find_size(ratio, fields.get("resolution"))
+        size = stated or find_size(ratio, fields.get("resolution"))
+        across, up = (min(max(side, 1), MAX_SIDE) for side in size)
         stated_length = fields.get("duration") if fields.get("seconds") is None else fields["seconds"]
         length = min(max(read_seconds(stated_length, self.seconds), 0.0), LONGEST)
         return {
@@ -121,7 +131,8 @@ class _TogetherVideos(_Videos):
         shape(
             model=text(1),
             prompt=optional(str),
-            **dict.fromkeys(("width", "height", "fps", "steps", "seed"), optional(int)),
+            **dict.fromkeys(("width", "height"), optional(integer(1, MAX_SIDE))),
+            **dict.fromkeys(("fps", "steps", "seed"), optional(int)),
             **dict.fromkeys(("seconds", "ratio", "resolution", "negative_prompt"), optional(str)),
         )
     )

@@ -284,7 +284,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
         "output": {"inlinedResponses": {"inlinedResponses": []}},
         "status": "completed",
     }
-    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body, invented=True)
+    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body)
     return await find_object(objects, BATCHES.made_by, call.id, invented=invented, refusal=Failure("not_found"))
 
 

@@ -116,7 +116,7 @@ async def _describe_store(kept: KeptObject, objects: Objects) -> Body:
 
 async def _find_store(name: str, objects: Objects) -> KeptObject:
     """Return a store; one that nobody made is empty. Raises Failure."""
-    invented = KeptObject(NAME, VECTOR_STORES.made_by, id=name, body={"created": objects.now}, invented=True)
+    invented = KeptObject(NAME, VECTOR_STORES.made_by, id=name, body={"created": objects.now})
     return await find_object(objects, VECTOR_STORES.made_by, name, invented=invented)
 
 
@@ -128,7 +128,7 @@ async def _list_stores(call: Call, objects: Objects) -> ObjectView:
 
 async def _show_store(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_store(call.http.path_params["owner"], objects)
-    return ObjectView(await _describe_store(kept, objects), source=kept.source)
+    return ObjectView(await _describe_store(kept, objects))
 
 
 async def _delete_store(call: Call, objects: Objects) -> ObjectView:
@@ -138,7 +138,7 @@ async def _delete_store(call: Call, objects: Objects) -> ObjectView:
         raise Failure("bad_parameter", "Cannot delete non-empty FileSearchStore.", kind="FAILED_PRECONDITION")
     for each in (*documents, kept):
         await objects.change(each, KeptObject.forget)
-    return ObjectView(source=kept.source)
+    return ObjectView()
 
 
 def _is_forced(call: Call) -> bool:
@@ -223,7 +223,7 @@ async def _find_document(call: Call, objects: Objects) -> KeptObject:
     if found is None and objects.invents:
         body = {"displayName": name, "mimeType": "text/plain", "created": objects.now, "size": 0}
         body = {**body, "customMetadata": None, "status": "completed"}
-        return KeptObject(NAME, VECTOR_STORE_FILES.made_by, id=name, body=body, owner=owner, invented=True)
+        return objects.invent(KeptObject(NAME, VECTOR_STORE_FILES.made_by, id=name, body=body, owner=owner))
     if found is None or found.gone:
         raise Failure("not_found", source="unmatched" if found is None else "stored")
     return found
@@ -254,13 +254,13 @@ async def _list_documents(call: Call, objects: Objects) -> ObjectView:
 async def _show_document(call: Call, objects: Objects) -> ObjectView:
     found = await _find_document(call, objects)
     kept = (await objects.change(found, KeptObject.advance)).after
-    return ObjectView(_describe_document(kept), source=kept.source)
+    return ObjectView(_describe_document(kept))
 
 
 async def _delete_document(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_document(call, objects)
     await objects.change(kept, KeptObject.forget)
-    return ObjectView(source=kept.source)
+    return ObjectView()
 
 
 async def _show_operation(call: Call, objects: Objects) -> ObjectView:
@@ -269,13 +269,13 @@ async def _show_operation(call: Call, objects: Objects) -> ObjectView:
     kept = (await objects.change(found, KeptObject.advance)).after
     shown = {"name": call.http.path[call.http.path.index(_PREFIX) :]}
     if kept.ahead:
-        return ObjectView(shown, source=kept.source)
+        return ObjectView(shown)
     if kept.status != "completed":
-        return ObjectView({**shown, "done": True, "error": _BROKEN}, source=kept.source)
+        return ObjectView({**shown, "done": True, "error": _BROKEN})
     kind = "UploadToFileSearchStoreResponse" if "/upload/" in call.http.path else "ImportFileResponse"
     response = {
         "@type": f"{TYPE_URL}{kind}",
         "parent": f"{_PREFIX}{kept.owner}",
         "documentName": f"{_PREFIX}{kept.owner}/documents/{kept.id}",
     }
-    return ObjectView({**shown, "done": True, "response": response}, source=kept.source)
+    return ObjectView({**shown, "done": True, "response": response})

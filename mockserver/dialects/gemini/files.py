@@ -183,7 +183,7 @@ _EMPTY = ("content-length", "0")
 async def find_file(name: str, objects: Objects) -> KeptObject:
     """Return a file; one that nobody made is invented, unless that is an error. Raises Failure."""
     body = {"created": objects.now, "status": "processed"}
-    invented = KeptObject(NAME, FILES.made_by, id=name, body=body, invented=True)
+    invented = KeptObject(NAME, FILES.made_by, id=name, body=body)
     message = VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix)))
     refusal = Failure("not_found", message, status=403)
     return await find_object(objects, FILES.made_by, name, invented=invented, refusal=refusal)

@@ -441,20 +441,20 @@ async def _find(name: str, objects: Objects) -> KeptObject:
         "status": "completed",
         "steps": [],
     }
-    invented = KeptObject(NAME, INTERACTIONS.made_by, id=name, body=body, invented=True)
+    invented = KeptObject(NAME, INTERACTIONS.made_by, id=name, body=body)
     return await find_object(objects, INTERACTIONS.made_by, name, invented=invented)
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
     _, now = await objects.change(kept, KeptObject.advance)
-    return ObjectView(now.body, source=kept.source)
+    return ObjectView(now.body)
 
 
 async def _cancel(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
     _, now = await objects.change(kept, _end)
-    return ObjectView(now.body, source=kept.source)
+    return ObjectView(now.body)
 
 
 def _end(kept: KeptObject) -> KeptObject:
@@ -465,4 +465,4 @@ def _end(kept: KeptObject) -> KeptObject:
 async def _delete(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
     await objects.change(kept, KeptObject.forget)
-    return ObjectView(source=kept.source)
+    return ObjectView()

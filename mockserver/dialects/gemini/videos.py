@@ -7,6 +7,8 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
@@ -71,13 +73,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     prompt = instance.get("prompt") or ""
     parameters: Body = body.get("parameters") or {}
     if validation is not Validation.OFF:
-        _check(instance, parameters)
+        _check(instance, parameters, validation)
     model = find_model(http)
     call = Call(NAME, VIDEOS.made_by, model=model, http=http, meaning={"model": model, **body}, raw=body, work=_create)
     return tell_prompt(call, prompt, model)
 
 
-def _check(instance: Body, parameters: Body) -> None:
+def _check(instance: Body, parameters: Body, validation: Validation) -> None:
     """Raise Failure for what no model of Veo makes."""
     if not any(instance.get(key) for key in ("prompt", "image", "video", "lastFrame", "referenceImages")):
         raise Failure("bad_parameter", "Text prompt or image is required for video generation.")
@@ -93,6 +95,9 @@ def _check(instance: Body, parameters: Body) -> None:
     ratio = parameters.get("aspectRatio")
     if ratio not in (None, "16:9", "9:16"):
         raise Failure("bad_parameter", f"`aspectRatio` must be 16:9 or 9:16, and not {clip(str(ratio))}.")
+    resolution = parameters.get("resolution")
+    if validation is Validation.LIVE and resolution not in (None, "720p", "1080p", "4k"):
+        raise Failure("bad_parameter", f"`resolution` must be 720p, 1080p or 4k, and not {clip(str(resolution))}.")
 
 
 async def _create(call: Call, objects: Objects) -> ObjectView:
@@ -163,26 +168,31 @@ async def _show(call: Call, objects: Objects) -> ObjectView:
     """Show an operation, which is then one state further; one that nobody began has ended with a video."""
     body: Body = {"prompt": "", "size": "1280x720", "seconds": _USUAL_SECONDS, "model": call.model}
     invented = KeptObject(
-        NAME, VIDEOS.made_by, id=call.id, body={**body, "status": "completed"}, members=("",), invented=True
+        NAME,
+        VIDEOS.made_by,
+        id=call.id,
+        body={**body, "status": "completed"},
+        members=("",),
     )
     found = await find_object(objects, VIDEOS.made_by, call.id, invented=invented, refusal=Failure("not_found"))
+    if found.invented and not is_vertex(call.http):
+        found = replace(found, members=(await _keep_video(body, 0, objects=objects),))
     kept = (await objects.change(found, KeptObject.advance)).after
     shown: dict[str, Json] = {"name": _name_operation(call, kept)}
     if kept.ahead:
-        return ObjectView(shown, source=kept.source)
+        return ObjectView(shown)
     if kept.status == "failed":
-        return ObjectView({**shown, "done": True, "error": _BROKEN}, source=kept.source)
+        return ObjectView({**shown, "done": True, "error": _BROKEN})
     view = await objects.on_thread(make_view, kept.body, objects.seed)
     show = _show_vertex if is_vertex(call.http) else _show_files
     response = show(call, kept, read_data(view.data or b""))
-    return ObjectView({**shown, "done": True, "response": response}, source=kept.source)
+    return ObjectView({**shown, "done": True, "response": response})
 
 
 def _show_files(call: Call, kept: KeptObject, data: bytes) -> Mapping[str, Json]:
     """Return the videos as the Gemini API has them: as files."""
     front = f"{call.http.server_url}{call.http.path.partition('/models/')[0]}"
-    names = [name or f"files/{kept.id}" for name in kept.members]
-    samples = [{"video": {"uri": f"{front}/{name}:download?alt=media"}} for name in names]
+    samples = [{"video": {"uri": f"{front}/{name}:download?alt=media"}} for name in kept.members]
     return {
         "@type": f"{TYPE_URL}PredictLongRunningResponse",
         "generateVideoResponse": {"generatedSamples": samples},

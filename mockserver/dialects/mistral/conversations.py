@@ -254,13 +254,13 @@ def _render(call: Call, outcome: Answer) -> Reply:
 async def _find(name: str, objects: Objects) -> KeptObject:
     """Return a conversation by its id; one that nobody began is empty. Raises Failure."""
     body: Body = {"created": objects.now, "model": _USUAL_MODEL, "entries": []}
-    invented = KeptObject(NAME, CONVERSATIONS.made_by, id=name, body=body, invented=True)
+    invented = KeptObject(NAME, CONVERSATIONS.made_by, id=name, body=body)
     return await find_object(objects, CONVERSATIONS.made_by, name, invented=invented)
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
-    return ObjectView(_describe_conversation(kept), source=kept.source)
+    return ObjectView(_describe_conversation(kept))
 
 
 async def _list_conversations(call: Call, objects: Objects) -> ObjectView:
@@ -276,20 +276,20 @@ def _describe_conversation(kept: KeptObject) -> Body:
 async def _list_all(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
     body = {"object": "conversation.history", "conversation_id": kept.id, "entries": kept.body["entries"]}
-    return ObjectView(body, source=kept.source)
+    return ObjectView(body)
 
 
 async def _list_messages(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
     messages = [entry for entry in kept.body["entries"] if str(entry.get("type")).startswith("message.")]
     body = {"object": "conversation.messages", "conversation_id": kept.id, "messages": messages}
-    return ObjectView(body, source=kept.source)
+    return ObjectView(body)
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call.id, objects)
     await objects.change(kept, KeptObject.forget)
-    return ObjectView(status=_NO_CONTENT, source=kept.source)
+    return ObjectView(status=_NO_CONTENT)
 
 
 # Agents.
@@ -336,7 +336,7 @@ async def _update_agent(call: Call, objects: Objects) -> ObjectView:
     _, now = await objects.change(
         kept, lambda found: _make_agent(found.id, {**found.body, **call.raw, "version": found.body["version"] + 1})
     )
-    return ObjectView(_describe_agent(now), source=kept.source)
+    return ObjectView(_describe_agent(now))
 
 
 async def _find_agent(name: str, objects: Objects, *, is_known: bool = False) -> KeptObject:
@@ -345,15 +345,15 @@ async def _find_agent(name: str, objects: Objects, *, is_known: bool = False) ->
     `is_known`: it exists in any case, as users make agents in the console.
     """
     body = {"name": name, "model": _USUAL_MODEL, "created": objects.now, "version": 0}
-    invented = replace(_make_agent(name, body), invented=True)
+    invented = _make_agent(name, body)
     if is_known and await objects.find(AGENTS.made_by, name) is None:
-        return invented
+        return objects.invent(invented)
     return await find_object(objects, AGENTS.made_by, name, invented=invented)
 
 
 async def _show_agent(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_agent(call.id, objects)
-    return ObjectView(_describe_agent(kept), source=kept.source)
+    return ObjectView(_describe_agent(kept))
 
 
 async def _list_agents(call: Call, objects: Objects) -> ObjectView:
@@ -363,7 +363,7 @@ async def _list_agents(call: Call, objects: Objects) -> ObjectView:
 async def _delete_agent(call: Call, objects: Objects) -> ObjectView:
     kept = await _find_agent(call.id, objects)
     await objects.change(kept, KeptObject.forget)
-    return ObjectView(status=_NO_CONTENT, source=kept.source)
+    return ObjectView(status=_NO_CONTENT)
 
 
 def _describe_agent(kept: KeptObject) -> Body:

@@ -53,7 +53,11 @@ MAX_READ = 16_384  # bytes that are read before others have their turn
 MAX_FRAME = 16_384  # bytes of an answer in one frame, also if the client would take more
 MAX_PARTIAL = 1 << 18  # bytes without a whole head or other frame; h2 would take a frame of 16 MB before it looks
 MAX_CONTROL = 1 << 20  # bytes that wait in a connection before its client is cut: answers wait long before
+MAX_WASTE = 1000  # frames that bring nothing further, before a client is cut; those of ordinary ones are earned
+WASTE_FADES = 100  # of these in a second
+EARNED = 2  # frames for each frame of an answer: its client may give back the windows of stream and connection
 MAX_TABLE = 4096  # bytes of headers that are kept to be referred to, also if the client would keep more
+_DATA, _HEADERS, _RESET = 0, 1, 3  # the types of frames (RFC 9113, 6)
 _METHOD = re.compile(rb"[A-Z-]{1,32}")
 _TARGET = re.compile(rb"[!-~]*")
 _OF_CONNECTIONS = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
@@ -68,10 +72,22 @@ class ServerFrames(H2Connection):
     def __init__(self) -> None:
         super().__init__(H2Configuration(client_side=False, header_encoding=None))
         self.come = 0  # whole frames; those of a head are one
+        self.waste = 0  # frames that bring neither a request nor an answer further, less those that answers have earned
 
     def _receive_frame(self, frame: Any) -> list[Event]:
         self.come += 1
+        brings_data = frame.type == _DATA and (frame.data or "END_STREAM" in frame.flags)
+        if not (brings_data or frame.type == _HEADERS):
+            self.waste += 1  # also a reset: its request was for nothing (CVE-2023-44487)
         return super()._receive_frame(frame)
+
+    def _prepare_for_sending(self, frames: list[Any]) -> None:
+        for frame in frames:
+            if frame.type == _RESET:
+                self.waste += 1  # as the client may want (CVE-2025-8671)
+            elif frame.type in (_DATA, _HEADERS):
+                self.waste -= EARNED
+        super()._prepare_for_sending(frames)
 
     def _receive_goaway_frame(self, frame: Any) -> tuple[list[Any], list[Event]]:
         return [], [ConnectionTerminated()]
@@ -87,6 +103,8 @@ class Http2Protocol(Connection):
         self._cycles = dict[int, Http2Cycle]()  # that run, by stream
         self._rests = dict[int, int]()  # how much has come of requests after their answers, by stream
         self._partial = 0  # bytes that have come of a frame, or of frames that are one head
+        self._waste = 0.0  # frames that brought nothing further lately
+        self._wasted_at = self.watch.time
         self._is_leaving = False  # the client has said goodbye
         self._idle_by = inf  # when the client must have begun a request
         self._turn = asyncio.Lock()  # of the answer that writes the next frame
@@ -134,6 +152,9 @@ class Http2Protocol(Connection):
             self._take(event)
             if self.is_ending:
                 return
+        if self._count_waste() > MAX_WASTE:
+            self._say_goodbye(ErrorCodes.ENHANCE_YOUR_CALM)
+            return
         self._partial = 0 if self.h2.come > come else self._partial + len(data)
         if self._partial > MAX_PARTIAL:
             self._say_goodbye(ErrorCodes.FRAME_SIZE_ERROR)
@@ -143,6 +164,14 @@ class Http2Protocol(Connection):
         else:
             self.expect_nothing()
         self.flush()
+
+    def _count_waste(self) -> float:
+        """Return how many frames have brought nothing further lately."""
+        faded = (self.watch.time - self._wasted_at) * WASTE_FADES
+        self._waste = max(0.0, max(0.0, self._waste - faded) + self.h2.waste)
+        self._wasted_at = self.watch.time
+        self.h2.waste = 0
+        return self._waste
 
     def eof_received(self) -> bool | None:
         self.leave()

@@ -113,8 +113,17 @@ class Upstream(Struct, frozen=True):
     def _find_prefix(self, path: str) -> str:
         if path == self.mount:
             return path
-        fronts = (front for mount in self.dialect.mounts for front in (mount, drop_dialect_segment(mount)))
+        fronts = (front for mount in self._mounts for front in (mount, drop_dialect_segment(mount)))
         return max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
+
+    @property
+    def _mounts(self) -> Iterator[str]:
+        """Yield the dialect's mounts, and what stands before its operations at the address of another provider."""
+        yield from self.dialect.mounts
+        for elsewhere in self.dialect.unmounted:
+            for operation in self.dialect.operations:
+                if elsewhere.name == operation.name and elsewhere.path.endswith(operation.path):
+                    yield elsewhere.path.removesuffix(operation.path)
 
     def translate_location(self, http: HttpRequest, url: str, field: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
         """Return a header of the answer from `url`: a location at the upstream becomes one at this server."""

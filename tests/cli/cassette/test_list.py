@@ -36,6 +36,9 @@ def test_what_is_broken_is_told_beside_the_rest(place: Place) -> None:
     assert ran.out.startswith("good.yaml  1 episode")
     assert "cassettes/bad.yaml:1:1: " in ran.err
     assert len(ran.err.splitlines()) == 1
+    ran = place.run("list", "bad", "none", "good")
+    assert (ran.code, ran.out) == (2, "good.yaml#1  openai chat gpt-4o -> 200: Hello\n")
+    assert ["bad.yaml" in line for line in ran.err.splitlines()] == [True, False]
 
 
 def test_a_folder_or_a_cassette_that_is_not_there(place: Place) -> None:

@@ -273,6 +273,9 @@ def test_a_line_is_answered_whole_if_it_asks_for_a_stream(client: OpenAI) -> Non
     ("method", "path", "body", "named"),
     [
         ("POST", "/batches", {"endpoint": "/v1/cats"}, "endpoint"),
+        ("POST", "/batches", {"endpoint": "/v1/realtime"}, "endpoint"),
+        ("POST", "/batches", {"endpoint": "/v1/realtime/calls"}, "endpoint"),
+        ("POST", "/batches", {"endpoint": "/v1/images/content"}, "endpoint"),
         ("POST", "/batches", {"completion_window": "1h"}, "completion_window"),
         ("POST", "/uploads", {"bytes": 1, "filename": "a", "mime_type": "a/b", "purpose": "fun"}, "purpose"),
         ("POST", "/vector_stores", {"expires_after": {"anchor": "created_at", "days": 1}}, "expires_after.anchor"),

@@ -1,6 +1,7 @@
 """Kept objects of OpenAI's API: files, batches, conversations, vector stores, ...: a module for each family."""
 
 from mockserver.dialects import Operation
+from mockserver.dialects._openai_api.objects.assistants import Assistants, ThreadMessages, Threads
 from mockserver.dialects._openai_api.objects.batches import Batches
 from mockserver.dialects._openai_api.objects.chatkit import ChatKitSessions
 from mockserver.dialects._openai_api.objects.containers import ContainerFiles, Containers
@@ -9,6 +10,7 @@ from mockserver.dialects._openai_api.objects.evals import EvalRuns, Evals
 from mockserver.dialects._openai_api.objects.files import Files
 from mockserver.dialects._openai_api.objects.fine_tuning import CheckpointPermissions, FineTuningJobs, Graders
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.objects.runs import Runs, RunSteps
 from mockserver.dialects._openai_api.objects.skills import Skills, SkillVersions
 from mockserver.dialects._openai_api.objects.uploads import UploadParts, Uploads
 from mockserver.dialects._openai_api.objects.vector_stores import FileBatches, VectorStoreFiles, VectorStores
@@ -27,6 +29,7 @@ RESOURCES = (
     VideoCharacters, Videos,
     Voices, VoiceConsents,
     ChatKitSessions,
+    Assistants, Runs, RunSteps, Threads, ThreadMessages,
     WebhookEndpoints,
 )  # fmt: skip
 

@@ -24,6 +24,7 @@ from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import EXPIRY, FileRow, Files, read_rows
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
+from mockserver.kinds import ASKED
 from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects
 
@@ -81,13 +82,17 @@ class Batches(Resource):
         new = super().read(http, validation)
         endpoint = new.fields.get("endpoint")
         if validation is not Validation.OFF and self._find_operation(endpoint) is None:
-            endpoints = tuple([f"/v1{each.path}" for each in self.api.operations if "/realtime/" not in each.path])
+            endpoints = tuple([f"/v1{each.path}" for each in self._list_operations()])
             raise self.api.refuse(Complaint("value", ("endpoint",), got=endpoint, expected=endpoints))
         return new
 
     def _find_operation(self, endpoint: Json) -> Operation | None:
         path = _drop_version(endpoint)
-        return next((each for each in self.api.operations if each.path == path), None)
+        return next((each for each in self._list_operations() if each.path == path), None)
+
+    def _list_operations(self) -> Sequence[Operation]:
+        """Return the operations that lines can ask for: those that ask a model something, and not in a session."""
+        return [each for each in self.api.operations if each.name in ASKED and each.over_socket != "realtime"]
 
     async def make(self, new: New, objects: Objects) -> Body:
         fields = new.fields

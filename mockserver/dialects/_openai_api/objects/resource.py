@@ -292,7 +292,6 @@ class Resource:
             body={**head, **own},
             owner=new.owner,
             data=new.data,
-            invented=new.invented,
         )
 
     async def find(self, objects: Objects, name: str, owner: str = "") -> KeptObject:
@@ -303,7 +302,8 @@ class Resource:
         await self.find_parent(objects, owner)
         kept = await objects.find(self.kind.made_by, name, owner)
         if kept is None and objects.invents:
-            return await self.finish(New(id=name, created=objects.now, owner=owner, invented=True), objects)
+            new = New(id=name, created=objects.now, owner=owner, invented=True)
+            return objects.invent(await self.finish(new, objects))
         if kept is None or kept.gone:
             raise self.refuse_unknown(name, owner)
         return kept

@@ -102,7 +102,7 @@ def config_command(client: str, rules: tuple[Path, ...], stdio: bool, address: s
     names = list_mcp_servers(loaded.servers, loaded.settings)
     if not names:
         raise ConfigError("there are no MCP servers: define one under mcp: in a rules file")
-    base = (address or f"http://{loaded.settings.host}:{loaded.settings.port}").rstrip("/")
+    base = (address or f"{loaded.settings.scheme}://{loaded.settings.host}:{loaded.settings.port}").rstrip("/")
     named = [part for path in rules for part in ("-r", str(path))]
     reached = [
         ReachedServer(name, command=("mockserver", "mcp", "serve", name, *named))

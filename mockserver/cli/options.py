@@ -22,7 +22,7 @@ REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag is repe
 # The sections of --help for commands that take every setting.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Server": (
-        "host", "port", "workers", "reload", "log", "cors", "allowed_hosts", "control_token",
+        "host", "port", "tls_cert", "tls_key", "workers", "reload", "log", "cors", "allowed_hosts", "control_token",
         "inspector", "inspector_writes", "source_headers", "sockets",
     ),
     "Answers": (

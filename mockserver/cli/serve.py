@@ -36,6 +36,7 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
     from mockserver.server.run import (  # uvicorn is slow to import; report mistakes in rules first
         allow_open_files,
         bind,
+        check_certificate,
         serve,
     )
 
@@ -52,6 +53,7 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
             check_stateless(live.settings.workers, live.settings, live.engine)
     say = log_server(live)
     allow_open_files()
+    check_certificate(live.settings)
     listener = bind(live.settings.host, live.settings.port)
     text = write_banner(live, given, listener.getsockname()[1])
     if live.settings.workers > 1:
@@ -73,7 +75,7 @@ def log_server(live: Live) -> Callable[[str], None]:
 def write_banner(live: Live, given: Sources, port: int) -> str:
     """Return where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
-    address = f"http://{host}:{port}"
+    address = f"{live.settings.scheme}://{host}:{port}"
     default = live.settings.dialect
     bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in list_client_configs()]
     bases.append(f"  {'':<12} {make_bare_url(address, default)}{write_openai_hint(default)}  (speaks {default})")

@@ -410,6 +410,18 @@ class Settings(BaseTable, title="settings"):
         description="The address to listen on. Addresses other than loopback open the server to the network.",
     )
     port: int = field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
+    tls_cert: str | None = field(
+        None,
+        min_length=1,
+        description="A certificate with its chain (PEM), with which the server speaks TLS: https:// and wss://.",
+        examples=["cert.pem"],
+    )
+    tls_key: str | None = field(
+        None,
+        min_length=1,
+        description="The private key of `tls_cert` (PEM), if it is not in the same file.",
+        examples=["key.pem"],
+    )
     workers: int = field(
         1,
         ge=1,
@@ -598,6 +610,11 @@ class Settings(BaseTable, title="settings"):
     def polls(self) -> int:
         """How many retrievals find a background response in progress: none where webhooks tell how it ends."""
         return 0 if self.webhook_url else self.background_polls
+
+    @property
+    def scheme(self) -> str:
+        """How the URLs of the server begin."""
+        return "http" if self.tls_cert is None else "https"
 
     def find_validation(self, dialect: str) -> Validation:
         return find_validation(dialect, self.validation)

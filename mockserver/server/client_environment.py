@@ -120,7 +120,7 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
     from mockserver.server.access import SANDBOX, SECURITY
     from mockserver.server.namespaces import DEFAULT
 
-    address = f"http://{http.find_header('host') or f'{settings.host}:{settings.port}'}"
+    address = f"{settings.scheme}://{http.find_header('host') or f'{settings.host}:{settings.port}'}"
     seen = {"inspector": f"{CONTROL}/"} if settings.inspector else {}
     seen["calls"] = f"{CONTROL}/api/calls"
     root = address

@@ -38,9 +38,10 @@ from mockserver.state.redis.member import SLOTS, Connect, Member, MemberReport
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
 # Settings in which servers may differ and yet answer alike.
-_MACHINE_SETTINGS = frozenset(
-    ("host", "port", "workers", "state", "cassettes", "cors", "allowed_hosts", "control_token", "log")
-)
+_MACHINE_SETTINGS = frozenset((
+    "host", "port", "tls_cert", "tls_key", "workers", "state", "cassettes",
+    "cors", "allowed_hosts", "control_token", "log",
+))  # fmt: skip
 
 log = logging.getLogger("mockserver")
 

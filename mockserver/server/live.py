@@ -225,6 +225,6 @@ class Live(Struct):
 
 # Settings that a running server cannot change.
 AT_START = (
-    "host", "port", "workers", "state", "log", "reload", "cors",
+    "host", "port", "tls_cert", "tls_key", "workers", "state", "log", "reload", "cors",
     "stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes",
 )  # fmt: skip

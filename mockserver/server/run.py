@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -20,6 +21,7 @@ from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings
 from mockserver.core.origins import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
@@ -52,6 +54,21 @@ def bind(host: str, port: int) -> socket.socket:
         listener.close()
         raise ConfigError(f"cannot listen on {host}:{port}: this is not a valid host name") from error
     return listener
+
+
+def check_certificate(settings: Settings) -> None:
+    """Raise ConfigError for a certificate, or a key, with which the server could not speak TLS."""
+    if settings.tls_cert is None:
+        if settings.tls_key is not None:
+            raise ConfigError("tls_key is of no use without tls_cert; set both, or neither")
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_cert, settings.tls_key, password="")
+    except OSError as error:  # also what is no certificate
+        is_lost = isinstance(error, FileNotFoundError)
+        files = " and ".join(filter(None, (settings.tls_cert, settings.tls_key)))
+        why = "there is no such file" if is_lost else f"no certificate with its key: {error.strerror or error}"
+        raise ConfigError(f"cannot speak TLS with {files}: {why}") from None
 
 
 def allow_open_files() -> None:
@@ -95,9 +112,15 @@ class Acceptor:
     numbers: their clients try again after seconds.
     """
 
-    def __init__(self, listeners: Sequence[socket.socket], make_protocol: Callable[..., asyncio.Protocol]) -> None:
+    def __init__(
+        self,
+        listeners: Sequence[socket.socket],
+        make_protocol: Callable[..., asyncio.Protocol],
+        tls: ssl.SSLContext | None,
+    ) -> None:
         self._listeners = listeners
         self._make_protocol = make_protocol
+        self._tls = tls
         self._is_called = False  # in this turn
         self._openings = set[asyncio.Task[object]]()
 
@@ -116,7 +139,7 @@ class Acceptor:
                     accepted, _ = listener.accept()
                 except OSError:  # none is left, or no more files may be open, of which the loop takes care
                     break
-                task = loop.create_task(loop.connect_accepted_socket(make_protocol, accepted))
+                task = loop.create_task(loop.connect_accepted_socket(make_protocol, accepted, ssl=self._tls))
                 self._openings.add(task)
                 task.add_done_callback(self._openings.discard)
 
@@ -126,8 +149,10 @@ class AcceptingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # asyncio's own accepts all that wait
-            acceptor = Acceptor(sockets or (), self.config.http_protocol_class)
+            acceptor = Acceptor(sockets or (), self.config.http_protocol_class, self.config.ssl)
             self.config.http_protocol_class = acceptor  # type: ignore[assignment]  # a factory instead of a class
+        if self.config.ssl is not None:
+            self.config.ssl.set_alpn_protocols(["http/1.1", "h2"])  # the first is chosen of those that a client offers
         await super().startup(sockets)
 
 
@@ -177,6 +202,8 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, dra
         http=ProtocolFactory(site.directory.refuse_unread, Deadlines(drain=drain), unsent=live.unsent, site=site),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",  # connections change the protocol by themselves
         ws_max_size=live.settings.max_body,
+        ssl_certfile=live.settings.tls_cert,
+        ssl_keyfile=live.settings.tls_key,
         lifespan="on",
         log_config=None,
         server_header=False,
@@ -226,8 +253,9 @@ class Running:
 
     def __init__(self, live: Live, sources: Sources | None = None, *, say: Callable[[str], None] | None = None) -> None:
         self.live = live
+        check_certificate(live.settings)
         self._listener = bind(live.settings.host, live.settings.port)
-        self.address = _format_address(self._listener)
+        self.address = _format_address(self._listener, live.settings.scheme)
         self._ready = Event()
         self._process = os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -345,8 +373,8 @@ class _PromptServer(AcceptingServer):
         await _let_loop_turn()
 
 
-def _format_address(listener: socket.socket) -> str:
+def _format_address(listener: socket.socket, scheme: str) -> str:
     host, port = listener.getsockname()[:2]
     if is_everywhere(host):
         host = "::1" if ":" in host else "127.0.0.1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -64,6 +64,8 @@ class ServerOptions(TypedDict, total=False):
     tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"]
     models: Parts
     known_models: bool
+    tls_cert: str
+    tls_key: str
     keys: Parts
     limits: Mapping[str, Any]
     validation: Literal["live", "published", "off"] | Mapping[str, Literal["live", "published", "off"]]

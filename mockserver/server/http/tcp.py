@@ -65,7 +65,8 @@ def find_addresses(transport: asyncio.Transport) -> dict[str, Any]:
     """Return the addresses of both ends, and the scheme, as ASGI has them."""
     ours = transport.get_extra_info("sockname")
     theirs = transport.get_extra_info("peername")  # None if the client has left already
-    return {"server": ours and tuple(ours[:2]), "client": theirs and tuple(theirs[:2]), "scheme": "http"}
+    scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
+    return {"server": ours and tuple(ours[:2]), "client": theirs and tuple(theirs[:2]), "scheme": scheme}
 
 
 def count_unsent(transport: asyncio.Transport) -> int:

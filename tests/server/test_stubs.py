@@ -95,9 +95,9 @@ def test_faults_and_raw_json() -> None:
     rules = """
 rules:
   - {when: {path: "/v1/*"}, then: {faults: [wrong_content_type]}}
-  - {when: {path: /v1/assistants}, then: {raw: {status: 201, json: {id: "b-{{ body.n }}"}, headers: {x-one: a}}}}
+  - {when: {path: /v1/vaults}, then: {raw: {status: 201, json: {id: "b-{{ body.n }}"}, headers: {x-one: a}}}}
 """
-    got = app(rules).ask("/v1/assistants", {"n": 7})
+    got = app(rules).ask("/v1/vaults", {"n": 7})
     assert (got.status, got.json, got.headers["x-one"]) == (201, {"id": "b-7"}, "a")
     assert not got.headers["content-type"].startswith("application/json")
 
@@ -174,7 +174,7 @@ def find_suggested_rule(got: Answered) -> str:
 
 
 def test_no_rule_is_suggested_for_a_path_with_a_star() -> None:
-    assert "a rule can answer it" not in app().ask("/v1/assistants/%2A", method="GET").json["error"]["message"]
+    assert "a rule can answer it" not in app().ask("/v1/vaults/%2A", method="GET").json["error"]["message"]
 
 
 def test_no_missing_endpoint_is_there() -> None:
@@ -314,14 +314,14 @@ def test_mounts_begin_with_the_name_of_their_dialect_or_of_another_provider() ->
 
 @pytest.mark.parametrize("front", ["", "/openai"])
 def test_a_path_fits_with_and_without_the_mount(front: str) -> None:
-    server = app(stub("{path: /v1/assistants, method: POST}", "{json: {a: 1}}"))
-    assert server.ask(f"{front}/v1/assistants", {}).json == {"a": 1}
-    assert server.ask(f"/ns/mine{front}/v1/assistants", {}).json == {"a": 1}
-    assert server.ask(f"/elsewhere{front}/v1/assistants", {}).status == 404
-    assert server.ask(f"{front}/v1/assistants/edits", {}).status == 404
-    pasted = app().ask(f"{front}/v1/assistants/edits", {}).json["error"]["message"]
+    server = app(stub("{path: /v1/vaults, method: POST}", "{json: {a: 1}}"))
+    assert server.ask(f"{front}/v1/vaults", {}).json == {"a": 1}
+    assert server.ask(f"/ns/mine{front}/v1/vaults", {}).json == {"a": 1}
+    assert server.ask(f"/elsewhere{front}/v1/vaults", {}).status == 404
+    assert server.ask(f"{front}/v1/vaults/edits", {}).status == 404
+    pasted = app().ask(f"{front}/v1/vaults/edits", {}).json["error"]["message"]
     spoken = "dialect: openai, " if front else ""
-    assert f"{{{spoken}path: /v1/assistants/edits, method: POST}}" in pasted
+    assert f"{{{spoken}path: /v1/vaults/edits, method: POST}}" in pasted
     chat = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     server = app(stub("{not: {path: /v1/chat/completions}}", "{text: not here}"), unmatched="error")
     assert server.ask(f"{front}/v1/chat/completions", chat).status == 404
@@ -377,8 +377,8 @@ def test_a_look_at_the_root_is_no_call() -> None:
 
 def test_the_rule_that_a_failed_test_suggests_has_the_bare_path() -> None:
     with MockServer() as server:
-        server.on(path="/v1/assistants", method="POST").reply(json={})
-        httpx.get(f"{server.url}/openai/v1/assistants")
+        server.on(path="/v1/vaults", method="POST").reply(json={})
+        httpx.get(f"{server.url}/openai/v1/vaults")
         (problem,) = server.problems()
-        assert 'on(method="GET", path="/v1/assistants")' in problem.text
+        assert 'on(method="GET", path="/v1/vaults")' in problem.text
         server.reset()

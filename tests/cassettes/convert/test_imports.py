@@ -319,7 +319,7 @@ UNREADABLE: list[tuple[Any, str]] = [
     (interaction(**CODED, headers={"content-encoding": "gzip"}), "the body of its answer cannot be decoded: The body"),
     (interaction(**CODED, headers={"content-encoding": "zzz"}), "the body of its answer cannot be decoded: "),
     (interaction(request={"uri": "http://[a/v1"}), "'http://[a/v1' is not a URL"),
-    (interaction(request={"uri": "https://api.openai.com/v1/assistants"}), "openai has no POST /v1/assistants"),
+    (interaction(request={"uri": "https://api.openai.com/v1/vaults"}), "openai has no POST /v1/vaults"),
 ]
 
 

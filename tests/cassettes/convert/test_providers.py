@@ -72,6 +72,6 @@ def test_strangers(url: str) -> None:
 
 
 def test_what_a_dialect_does_not_have() -> None:
-    assert find_local_target("POST", "https://api.openai.com/v1/assistants", dialect="openai", routes=KNOWN) is None
+    assert find_local_target("POST", "https://api.openai.com/v1/vaults", dialect="openai", routes=KNOWN) is None
     found = find_local_target("GET", "https://api.openai.com/v1/models/gpt-4o", dialect="openai", routes=KNOWN)
     assert found == ("/openai/v1/models/gpt-4o", "model")

@@ -20,11 +20,11 @@ def vcr(*rows: Any, name: str = "test_chat[gpt-4o].yaml") -> Path:
 
 def test_a_cassette_of_vcrpy(place: Place) -> None:
     secret = {"headers": {"Authorization": ["Bearer sk-abcdefghijklmnop"], "content-type": ["application/json"]}}
-    file = vcr(interaction(request=secret), interaction(request={"uri": "https://api.openai.com/v1/assistants"}))
+    file = vcr(interaction(request=secret), interaction(request={"uri": "https://api.openai.com/v1/vaults"}))
     ran = place.run("import", file)
     assert ran.code == 1
     assert ran.out == "cassettes/test_chat[gpt-4o].yaml: 1 episode from test_chat[gpt-4o].yaml\n"
-    assert ran.err == f"skipped {file}: interaction 2: openai has no POST /v1/assistants\n"
+    assert ran.err == f"skipped {file}: interaction 2: openai has no POST /v1/vaults\n"
     (taken,) = place.episodes("test_chat[gpt-4o]")
     assert "authorization" not in dict(taken.request.headers)
     assert b"sk-abcdefghijklmnop" not in (place.folder / file.name).read_bytes()
@@ -87,7 +87,7 @@ def test_several_files_into_one(place: Place) -> None:
 
 
 def test_a_folder_ends_with_a_table(place: Place) -> None:
-    paths = ("assistants", "assistants", "threads")
+    paths = ("vaults", "vaults", "agents")
     lost = [interaction(request={"uri": f"https://api.openai.com/v1/{path}"}) for path in paths]
     far = interaction(request={"uri": "https://cdn.com/a"})
     Path("tapes/test_chat").mkdir(parents=True)
@@ -102,8 +102,8 @@ def test_a_folder_ends_with_a_table(place: Place) -> None:
     assert ran.out == (
         "imported  skipped  file                    cassette           why\n"
         "       1        4  test_chat/test_it.yaml  test_chat/test_it  interaction 2, 3: openai has no POST "
-        "/v1/assistants\n"
-        "                                                              interaction 4: openai has no POST /v1/threads\n"
+        "/v1/vaults\n"
+        "                                                              interaction 4: openai has no POST /v1/agents\n"
         "                                                              1 request to unknown hosts (cdn.com); set their "
         "dialect with --dialect\n"
         "       0        1  test_far.json           -                  1 request to unknown hosts (cdn.com); set their "

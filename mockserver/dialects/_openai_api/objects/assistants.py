@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._openai_api.chat_bodies import Efforts, Metadata
 from mockserver.dialects._openai_api.objects.resource import New, Resource, find_owner
 from mockserver.dialects._parse import Body
-from mockserver.kinds.kept import ASSISTANTS, THREAD_MESSAGES, THREADS
+from mockserver.kinds.kept import ASSISTANTS, RUNS, THREAD_MESSAGES, THREADS
 from mockserver.kinds.objects import Objects
 
 TOOL = shape(
@@ -53,6 +53,7 @@ MESSAGE = shape(
 )
 THREAD = shape(messages=optional(list_of(MESSAGE)), metadata=optional(Metadata), tool_resources=optional(Object))
 USUAL_MODEL = "gpt-4o"
+WAITS = "requires_action"  # the status of a run that needs the results of tools
 
 
 class Assistants(Resource):
@@ -139,16 +140,20 @@ class ThreadMessages(Resource):
         return kept
 
     async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
-        from mockserver.dialects._openai_api.objects.runs import Runs  # which keeps messages
-
         await self.find_parent(objects, new.owner)
-        active = await Runs(self.api).find_active(new.owner, objects)
+        active = await find_active_run(new.owner, objects)
         if active is not None:
             raise Failure(
                 "bad_parameter", message=f"Can't add messages to {new.owner} while a run {active.id} is active."
             )
         (made,) = await self.append([new.fields], find_owner(call.http), objects)
         return ObjectView(self.show(made))
+
+
+async def find_active_run(thread: str, objects: Objects) -> KeptObject | None:
+    """Return the run of a thread that waits for the results of tools; others end by themselves."""
+    runs = await objects.list(RUNS.made_by, thread)
+    return next((run for run in runs if run.body["status"] == WAITS), None)
 
 
 async def draw_unused(resource: Resource, owner: str, objects: Objects) -> str:

@@ -27,10 +27,12 @@ from mockserver.dialects._openai_api.objects.assistants import (
     STANDING,
     THREAD,
     USUAL_MODEL,
+    WAITS,
     Assistants,
     ThreadMessages,
     Threads,
     draw_unused,
+    find_active_run,
     read_content,
     write_content,
 )
@@ -67,7 +69,6 @@ TOOL_OUTPUTS = BodyModel(
 )
 _EXPIRES_AFTER = 600  # seconds
 _FINAL = ("completed", "incomplete", "failed", "cancelled", "expired")
-_WAITS = "requires_action"
 
 
 class Runs(Resource):
@@ -105,11 +106,6 @@ class Runs(Resource):
             return kept.body
         return {**begin_run(kept.body), "status": kept.status}
 
-    async def find_active(self, thread: str, objects: Objects) -> KeptObject | None:
-        """Return the run of a thread that waits for the results of tools; others end by themselves."""
-        runs = await self.list_all(thread, objects)
-        return next((run for run in runs if run.body["status"] == _WAITS), None)
-
     @serve("POST", "cancel")
     async def cancel_run(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
@@ -133,13 +129,13 @@ class Runs(Resource):
     def _parse_run(self, http: HttpRequest, validation: Validation) -> Call:
         body, asked = read_request(RUN, http, refuse=self.api.refuse, validation=validation)
         said = asked.get("additional_messages") or ()
-        turn = Turn(self.api, http.path_params["owner"], asked=asked, said=said)
+        turn = RunTurn(self.api, http.path_params["owner"], asked=asked, said=said)
         return self._make_chat(http, body, asked=asked, turn=turn)
 
     def _parse_thread_and_run(self, http: HttpRequest, validation: Validation) -> Call:
         body, asked = read_request(THREAD_AND_RUN, http, refuse=self.api.refuse, validation=validation)
         thread = asked.get("thread") or {}
-        turn = Turn(self.api, "", asked=asked, said=thread.get("messages") or (), thread=thread)
+        turn = RunTurn(self.api, "", asked=asked, said=thread.get("messages") or (), thread=thread)
         return self._make_chat(http, body, asked=asked, turn=turn)
 
     def _parse_outputs(self, http: HttpRequest, validation: Validation) -> Call:
@@ -147,10 +143,10 @@ class Runs(Resource):
         outputs = {str(each.get("tool_call_id") or ""): each.get("output") or "" for each in asked["tool_outputs"]}
         if not outputs and validation is not Validation.OFF:
             raise self.api.refuse(Complaint("short", ("tool_outputs",), got=[], bound=1))
-        turn = Turn(self.api, http.path_params["owner"], asked=asked, run=http.path_params["id"], outputs=outputs)
+        turn = RunTurn(self.api, http.path_params["owner"], asked=asked, run=http.path_params["id"], outputs=outputs)
         return self._make_chat(http, body, asked=asked, turn=turn)
 
-    def _make_chat(self, http: HttpRequest, body: Body, *, asked: Body, turn: "Turn") -> Call:
+    def _make_chat(self, http: HttpRequest, body: Body, *, asked: Body, turn: "RunTurn") -> Call:
         results = [{"role": "tool", "tool_call_id": name, "content": said} for name, said in turn.outputs.items()]
         said = [_write_chat_message({**each, "content": write_content(each["content"])}) for each in turn.said]
         chat = {"model": asked.get("model"), "messages": [*said, *results], "stream": asked.get("stream") is True}
@@ -159,7 +155,7 @@ class Runs(Resource):
         return replace(call, raw=body, meaning=meaning, references=turn)
 
     def _render_run(self, call: Call, answer: Answer) -> Reply:
-        turn: Turn = call.references
+        turn: RunTurn = call.references
         made = turn.made
         assert made is not None  # an answer was written
         lines = self.api.lines(call.http, call)
@@ -252,7 +248,7 @@ def make_run(stated: Body, *, thread: str, now: int, status: str) -> dict[str, J
     }
 
 
-class Turn(Struct, eq=False):
+class RunTurn(Struct, eq=False):
     """A request for a run, or for the rest of one: the `References` of its call.
 
     `said` are the messages that it adds to the thread, or to a new one, if it makes one of what `thread` states.
@@ -291,7 +287,7 @@ class Turn(Struct, eq=False):
     async def _list_earlier(self, objects: Objects) -> list[dict[str, Json]]:
         """Return the messages of the thread as those of a chat. Raises Failure if another run waits for results."""
         await Threads(self.api).find(objects, self.owner)
-        active = await Runs(self.api).find_active(self.owner, objects)
+        active = await find_active_run(self.owner, objects)
         if active is not None:
             message = f"Thread {self.owner} already has an active run {active.id}."
             raise Failure("bad_parameter", message=message)
@@ -307,7 +303,7 @@ class Turn(Struct, eq=False):
         self.stated = run.body
         if run.invented:
             return Beginning(model=USUAL_MODEL)
-        if run.body["status"] != _WAITS:
+        if run.body["status"] != WAITS:
             message = f'Runs in status "{run.status}" do not accept tool outputs.'
             raise Failure("bad_parameter", message=message)
         wanted = [each["id"] for each in run.body["required_action"]["submit_tool_outputs"]["tool_calls"]]
@@ -445,7 +441,7 @@ def _describe_end(answer: Answer) -> dict[str, Json]:
         return {"status": "failed", "last_error": error, "usage": usage}
     if calls := list_calls(answer):
         needed = {"tool_calls": [write_call(used) for used in calls]}
-        return {"status": _WAITS, "required_action": {"type": "submit_tool_outputs", "submit_tool_outputs": needed}}
+        return {"status": WAITS, "required_action": {"type": "submit_tool_outputs", "submit_tool_outputs": needed}}
     if (finish := answer.choices[0].finish) in _INCOMPLETE:
         why = "max_completion_tokens" if finish == "length" else finish
         return {"status": "incomplete", "incomplete_details": {"reason": why}, "usage": usage}

@@ -543,11 +543,13 @@ def write_code(request: Request, rng: Random) -> str | None:
     if said is None and (alone is None or spoken is None):
         return None
     language = _ALIASES.get(named, named)
-    stub = _fill_stub(language, request.text)
+    stub = write_stub(language, request.text)
     return stub if alone else f"```{language}\n{stub}\n```"
 
 
-def _fill_stub(language: str, text: str) -> str:
+def write_stub(language: str, text: str) -> str:
+    """Return a stub of what a text orders, in a language or the one of files that end so: Python for unknown ones."""
+    language = _ALIASES.get(language, language)
     signed = _SIGNATURE.search(text)
     silent = read_english("said_of_code", "formats")
     about = [word for word in list_content_words(text, ENGLISH) if word.lower() not in silent]
@@ -569,9 +571,9 @@ def write_code_values(properties: Mapping[str, Json], said: str, context: str) -
         if "sql" in split_words(about) and not _HAS_SQL.search(said):
             made[name] = write_sql(said, context)
         elif _COMMAND_MENTION.search(about) and not _HAS_COMMAND.search(said):
-            made[name] = _fill_stub("bash", said.replace('"', "'"))
+            made[name] = write_stub("bash", said.replace('"', "'"))
         elif _CODE_MENTION.search(about) and not _HAS_CODE.search(said):
-            made[name] = _fill_stub("python", said)
+            made[name] = write_stub("python", said)
     return made
 
 
@@ -617,5 +619,7 @@ _LANGUAGES = compile_lazily(
     r"(?i)\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
     r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
 )
-_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "shell": "bash"}
+_ALIASES = {
+    "js": "javascript", "ts": "typescript", "golang": "go", "shell": "bash", "sh": "bash", "rs": "rust", "rb": "ruby"
+}  # fmt: skip
 _SIGNATURE = compile_lazily(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")

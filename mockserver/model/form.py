@@ -49,9 +49,10 @@ def write_list(request: Request, rng: Random) -> str | None:
     if not (counted or points or listed or _LIST.search(fold(request.text))):
         return None
     counting = counted or points
-    number = read_number(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
-    number = min(max(number, 1), 50)
     made = [capitalize(f"{key}: {value}" if key else value) for key, value in request.facts]
+    made = made or [each for each in (request.found,) if each]
+    number = read_number(counting["number"]) if counting else len(made) or rng.randrange(3, 6)
+    number = min(max(number, 1), 50)
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     named = counted or _EXTRACTED.search(fold(request.text))
     noun = named["noun"] if named and not made else ""

@@ -460,7 +460,7 @@ def _describe_shape(text: str, found: FoundValue, said: str) -> DescribedShape:
     if "json" in notes.lower():
         schema = add_stated_bounds(schema, notes)
     schema = _add_binary_choice(schema, notes)
-    window = text[max(0, found.start - 2000) : found.end]
+    window = text[max(0, found.start - 2000) : found.end + _CUE]
     is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_LIST_VALUE.findall(window))
     if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}

@@ -20,7 +20,7 @@ from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.listed_options import find_hints, list_options, read_numbered
 from mockserver.model.passages import denies
-from mockserver.model.prose import SENTENCE, Topic, list_content_words
+from mockserver.model.prose import SENTENCE, Topic, list_content_words, write_sentences
 from mockserver.model.schema.scalars import draw_known_text
 from mockserver.model.shapes import infer_shape
 from mockserver.model.vocabulary import (
@@ -179,7 +179,8 @@ def rate(request: Request, rng: Random) -> str | None:
     number = rng.randrange(low, high + 1)
     marked = request.find(_MARKED)
     if marked is None:
-        return str(number)
+        reason = f"\n{next(write_sentences(request.topic, rng))}" if request.find(_REASON_BELOW) else ""
+        return f"{number}{reason}"
     return f"{marked['mark']} {number}" if marked["mark"] else f"{marked['label']}[[{number}]]"
 
 
@@ -363,6 +364,9 @@ _BOUNDS = compile_lazily(
 _MARKED = compile_lazily(
     r"(?P<label>(?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]"
     r"|(?P<mark>\[[A-Z]{3,20}\]) \(an? (?:integer|number)"
+)
+_REASON_BELOW = compile_lazily(
+    r"(?i)\bon (?:a|the) (?:separate|new|next|second) line,? (?:provide|give|write|explain)[^.\n]{0,20}\breason"
 )
 _VALUE_ALONE = compile_lazily(
     r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"

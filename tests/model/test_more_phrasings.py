@@ -531,6 +531,11 @@ PHRASINGS["kinds that agents, graders and extractors need"] = [
         'Return JSON: {"result": string, "failed": boolean}. The task:\n\n==========\nPlan a trip to Rome\n==========\n',
         is_json(lambda v: v["failed"] is False),
     ),
+    (  # LlamaIndex's: its reader splits the score from the reasons
+        "Return a line with only the score. On a separate line provide your reasoning for the score. "
+        "Your score has to be between 1 and 5. ¦ ## User Query\nWhat is the capital?\n\n## Generated Answer\nOslo",
+        matches(r"[1-5]\n[^\n]{3,}"),
+    ),
     (  # the name of another key is no name
         "Return JSON with keys name, urgency (high|low), issue. Alice wants to cancel. Urgency is high.",
         is_json(lambda v: v["name"] == "Alice"),

@@ -182,7 +182,7 @@ def test_rows_of_a_graph_have_the_signs_and_cells_of_the_prompt() -> None:
     assert said(Message("system", rules), asked).splitlines() == [
         "entity<|#|>Ada<|#|>other<|#|>Ada met Bob.",
         "entity<|#|>Bob<|#|>other<|#|>Ada met Bob.",
-        "relation<|#|>Ada<|#|>Bob<|#|>Ada, met<|#|>Ada met Bob.",
+        "relation<|#|>Ada<|#|>Bob<|#|>Ada, Bob<|#|>Ada met Bob.",
     ]
 
 

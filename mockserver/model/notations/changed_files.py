@@ -39,12 +39,8 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     form = _FORM.search(prompt)
     if form is None:
         return None
-    files = {
-        shown["path"]: shown["text"]
-        for each in call.messages
-        if each.role == "user"
-        for shown in _FILE.finditer(each.text)
-    }
+    said = "\n".join(each.text for each in call.messages if each.role == "user")
+    files = {shown["path"]: shown["text"] for shown in _FILE.finditer(said)}
     request = cut_excerpt(call.last_user)
     write = {"blocks": Change.write_block, "files": Change.write_file, "diffs": Change.write_diff}[form.lastgroup or ""]
     changes = "\n\n".join(map(write, _list_changes(request, files)))

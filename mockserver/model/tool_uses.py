@@ -276,8 +276,9 @@ def waits(use: Use) -> bool:
 
 def add_unseen_calls(call: Call, seed: Seed) -> Call:
     """Return the call with the calls of this turn that it only refers to by ids: those that would be made again."""
-    known = {made.id for message in call.messages for made in message.tool_calls}
-    unseen = [each for each in call.since_user if each.tool_call_id and each.tool_call_id not in known]
+    results = [each for each in call.since_user if each.tool_call_id]
+    known = {made.id for message in (call.messages if results else ()) for made in message.tool_calls}
+    unseen = [each for each in results if each.tool_call_id not in known]
     if not unseen or len(unseen) > _MOST_UNSEEN:
         return call
     messages = list[Message]()

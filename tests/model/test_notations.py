@@ -228,6 +228,21 @@ def test_what_is_ordered_of_a_file_comes_behind_its_last_line() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("rules", "piece"),
+    [
+        (ROWS, "entity<|>a<|>b<|>"),
+        (ROWS, "Types: a,"),
+        (ROWS, "Ada met Bob "),
+        (IN_BLOCKS, "a.py\n```\nx\n"),
+        (IN_BLOCKS, 'Replace "a" '),
+    ],
+)
+def test_no_prompt_of_rows_or_changes_is_too_odd(rules: str, piece: str) -> None:
+    many = piece * (200_000 // len(piece))
+    assert said(Message("system", f"{rules}\n{many}"), many)
+
+
 SLASHES = '''"""Calls as commands of a chat: `/get_weather city=Oslo`."""
 
 import re

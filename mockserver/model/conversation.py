@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import compact
 from mockserver.core.lazy import compile_lazily
+from mockserver.model.listed_options import list_options
 from mockserver.model.shapes import asks_for_json, read_loosely
-from mockserver.model.vocabulary import cut_excerpt, read_english, split_words
+from mockserver.model.vocabulary import RULING, cut_excerpt, read_english, split_words
 
 
 def unwrap(call: Call) -> Call:
@@ -30,6 +31,8 @@ def unwrap(call: Call) -> Call:
     points_back = last.role == "user" and _FORMAT_REQUEST.fullmatch(last.text.strip())
     if points_back and any(message.role == "user" for message in before):
         call = replace(call, messages=tuple(before))  # their values are put in the format, not those of the order
+    if before and last.role == "user" and _ANSWER_LABEL.fullmatch(last.text) and before[-1].role in RULING:
+        call = replace(call, messages=(*before[:-1], replace(before[-1], role="user")))  # it says all but the answer
     if call.tools and call.tool_choice.mode == "auto":
         kept = call.messages
         while len(kept) > 1 and _is_nudge(*kept[-2:]):
@@ -51,8 +54,8 @@ def _set_case_apart(call: Call) -> Call:
     before, last = call.messages[:at], call.messages[at]
     text = cut_excerpt(last.text)
     earlier = [*takewhile(lambda each: each.role == "user", reversed(before))]
-    if earlier and asks_for_json(text) and text.rstrip().endswith(("}", "```")) and text.find("{") < _LONGEST_NUDGE:
-        before, case = before[:-1], earlier[0].text  # the last message only shows which JSON is wanted
+    if earlier and (_only_shows_json(text) or _only_lists_options(text)):
+        before, case = before[:-1], earlier[0].text
     else:
         before = tuple(
             replace(each, role="system") if each in earlier and asks_for_json(each.text) else each for each in before
@@ -64,6 +67,17 @@ def _set_case_apart(call: Call) -> Call:
             case = cut_examples(text)
     told = () if case == text else (Message("system", last.text),)
     return replace(call, messages=(*before, *told, replace(last, text=case) if told else last, *call.since_user))
+
+
+def _only_shows_json(text: str) -> bool:
+    """Return whether a message only shows which JSON is wanted."""
+    return asks_for_json(text) and text.rstrip().endswith(("}", "```")) and text.find("{") < _LONGEST_NUDGE
+
+
+def _only_lists_options(text: str) -> bool:
+    """Return whether a message only orders to choose one of the options that it lists."""
+    listed = list_options(text)[:1] if "?" not in text else ()
+    return any(len(text) - (each.end - each.start) < _LONGEST_NUDGE for each in listed)
 
 
 def find_material(text: str) -> str:
@@ -177,6 +191,7 @@ _FORMAT_REQUEST = compile_lazily(  # You must format the previous response as st
     r"\b(?:previous|preceding|above|last|original)\s(?:response|answer|message|text|output|conversation|question)\b"
     r"[^.!?\n]{0,80}[.!]?(?:\s+(?:respond|answer)\b[^.!?\n]{0,80}[.!]?)?(?:</\w{1,20}>)?"
 )
+_ANSWER_LABEL = compile_lazily(r"\s{0,9}(?:\w{1,20} ){0,2}\w{1,20}:\s{0,9}")
 _LONGEST_NUDGE = 200  # characters
 _LAST_LABEL = compile_lazily(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
 _CASE = compile_lazily(  # a label, and what it is, behind a line that separates

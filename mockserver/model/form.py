@@ -49,9 +49,10 @@ def write_list(request: Request, rng: Random) -> str | None:
     if not (counted or points or listed or _LIST.search(fold(request.text))):
         return None
     counting = counted or points
-    number = read_number(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
-    number = min(max(number, 1), 50)
     made = [capitalize(f"{key}: {value}" if key else value) for key, value in request.facts]
+    made = made or [each for each in (request.found,) if each]
+    number = read_number(counting["number"]) if counting else len(made) or rng.randrange(3, 6)
+    number = min(max(number, 1), 50)
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     named = counted or _EXTRACTED.search(fold(request.text))
     noun = named["noun"] if named and not made else ""
@@ -163,6 +164,10 @@ def _shorten(answer: str, request: Request) -> str:
     if found["unit"].lower() == "word":
         if len(answer.split()) <= number:
             return answer
+        if number == 1:  # not one of the question
+            asked = {*split_words(request.topic.said)}
+            told = [word for word in list_content_words(answer, ENGLISH) if asked.isdisjoint(split_words(word))]
+            return told[0] if told else answer.split()[0]
         return " ".join(answer.split()[:number]).rstrip(".,;:?!") + "." * (number > 1)
     return "".join(islice((each[0] for each in SENTENCE.finditer(answer)), number)).strip()
 
@@ -190,7 +195,8 @@ def _add_tags(answer: str, request: Request, rng: Random) -> str:
     orders = [order for order in (request.text, request.rules) if "<" in order]
     tags = (tag for order in orders for clause in _IN_TAGS.finditer(order) for tag in _TAG.finditer(clause[0]))
     names = [*dict.fromkeys(tag["name"] for tag in tags if tag["within"] or tag["closed"])]
-    names = [name for name in names if name.lower() not in _HTML]
+    held = {each["name"] for order in orders for each in _HELD.finditer(order)}
+    names = [name for name in names if name.lower() not in _HTML and name not in held]
     if not names or "<" in answer or "```" in answer:
         return answer
     thinking = [name for name in names if name.lower() in read_word_group("thinking_tags")]
@@ -233,10 +239,11 @@ def find_closing(call: Call) -> Closing:
     last = messages[-1]
     call = replace(call, messages=tuple(messages))
     approves = not order["ending"] and _APPROVING.search(order[0]) is not None
-    if approves and not call.turn and "feedback" in order[0]:
+    is_all = any(_SAYS_ALL.search(each[0]) for each, _ in found)
+    if not call.turn and (is_all or (approves and "feedback" in order[0])) and not by_user:
         return Closing(call)
     is_idle = last.role == "user" and read_word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
-    alone = approves or (bool(call.turn or by_user) and is_idle)
+    alone = approves or is_all or (bool(call.turn or by_user) and is_idle)
     return Closing(call, _find_last_word(order).strip(), alone)
 
 
@@ -333,8 +340,8 @@ _LISTED = compile_lazily(r"(?i)(?P<bullets>\bbullet(?:s|ed)?\b|\bmarkdown list\b
 _EXTRACTED = compile_lazily(r"\bextract (?:all |any )?(?:of )?(?:the )?(?P<noun>(?:[a-z]+ )?[a-z]{3,20}s)\b")
 _LONGEST_TITLE = 5  # words
 _TITLE = compile_lazily(
-    r"(?i)\b(?:generate|create|write|give|provide|suggest|make|come up with)\b[^.\n]{0,60}\b(?:title|headline)\b"
-    r"(?! (?:and|of|case)\b)"
+    r"(?i)\b(?:generate|create|write|give|provide|suggest|make|come up with)\b[^.\n]{0,60}"
+    r"\b(?:title|headline|commit message)\b(?! (?:and|of|case)\b)"
 )
 _LONGEST_SUMMARY = 2  # sentences
 _FEW_WORDS = 2  # with which nothing is told
@@ -374,6 +381,9 @@ _TAG = compile_lazily(
     r"(?i)(?P<within>(?:\b(?:in|into|inside|within|between|and|tags|elements)|,)\s[`'\"]?)?<(?P<name>[a-z][\w-]{0,30})>"
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
 )
+_HELD = compile_lazily(  # what the prompt itself has in tags, and not a gap
+    r"(?m)^<(?P<name>[A-Za-z][\w-]{0,30})>\n(?![\W\d]|(?i:your|the|an?)\b)[^<>\n]{20,}\n(?:[^<]{0,2000})</(?P=name)>"
+)
 _IN_TAGS = compile_lazily(
     r"(?i)(?:^|[.!?:;,>\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
     r"(?:answer|respond|reply|output|return|put|wrap|enclose|extract|provide|place|write|give|think|reason|plan"
@@ -406,6 +416,9 @@ _FAILING = compile_lazily(
 )
 _APPROVING = compile_lazily(
     r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|good)\b"
+)
+_SAYS_ALL = compile_lazily(
+    r"(?i)\b(?:only (?:reply|respond|say|answer|output|send)|(?:reply|respond|answer) with (?:only )?a single word)\b"
 )
 _TWO_LETTERS = compile_lazily(r"[^\W_]{2}")
 _TOKEN = compile_lazily(r"[\w'-]+|[^\w\s]")

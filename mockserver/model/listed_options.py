@@ -45,7 +45,7 @@ def list_options(text: str) -> Sequence[ListedOptions]:
     if _MAY_LIST.search(text) is None:
         return ()
     rows = (_read_row(text, row) for pattern in (_ROW_BEHIND, _ROW) for row in pattern.finditer(text))
-    lines = (_read_lines(text, each) for each in _LINES.finditer(text))
+    lines = (_read_lines(text, each) for pattern in (_LINES, _BARE_LINES) for each in pattern.finditer(text))
     found = sorted((each for each in (*rows, *lines) if each is not None), key=lambda each: (each.start, -each.end))
     return [each for at, each in enumerate(found) if not any(each.start < other.end for other in found[:at])]
 
@@ -399,6 +399,10 @@ _CLOSED = compile_lazily(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for
 _LINES = compile_lazily(
     r"(?m)^(?P<head>[^\n]{0,400})(?::|>>)[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30}"
     r"|(?:[\w-]{1,40}: [^\n]{1,200}(?:\n|$)){2,30})"
+)
+_BARE_LINES = compile_lazily(
+    r"(?i)(?P<head>\bone of the following\b[^.:\n]{0,40})[.:][^\n]{0,200}\n\s{0,9}"
+    r"(?P<lines>(?:[\w-]{1,40}[ \t]*(?:\n|\Z)){2,30})"
 )
 _BULLET = compile_lazily(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
 _QUOTED = compile_lazily(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")

@@ -20,7 +20,7 @@ from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.listed_options import find_hints, list_options, read_numbered
 from mockserver.model.passages import denies
-from mockserver.model.prose import SENTENCE, Topic, list_content_words
+from mockserver.model.prose import SENTENCE, Topic, list_content_words, write_sentences
 from mockserver.model.schema.scalars import draw_known_text
 from mockserver.model.shapes import infer_shape
 from mockserver.model.vocabulary import (
@@ -179,7 +179,8 @@ def rate(request: Request, rng: Random) -> str | None:
     number = rng.randrange(low, high + 1)
     marked = request.find(_MARKED)
     if marked is None:
-        return str(number)
+        reason = f"\n{next(write_sentences(request.topic, rng))}" if request.find(_REASON_BELOW) else ""
+        return f"{number}{reason}"
     return f"{marked['mark']} {number}" if marked["mark"] else f"{marked['label']}[[{number}]]"
 
 
@@ -364,6 +365,9 @@ _MARKED = compile_lazily(
     r"(?P<label>(?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]"
     r"|(?P<mark>\[[A-Z]{3,20}\]) \(an? (?:integer|number)"
 )
+_REASON_BELOW = compile_lazily(
+    r"(?i)\bon (?:a|the) (?:separate|new|next|second) line,? (?:provide|give|write|explain)[^.\n]{0,20}\breason"
+)
 _VALUE_ALONE = compile_lazily(
     r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"
     r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
@@ -543,11 +547,13 @@ def write_code(request: Request, rng: Random) -> str | None:
     if said is None and (alone is None or spoken is None):
         return None
     language = _ALIASES.get(named, named)
-    stub = _fill_stub(language, request.text)
+    stub = write_stub(language, request.text)
     return stub if alone else f"```{language}\n{stub}\n```"
 
 
-def _fill_stub(language: str, text: str) -> str:
+def write_stub(language: str, text: str) -> str:
+    """Return a stub of what a text orders, in a language or the one of files that end so: Python for unknown ones."""
+    language = _ALIASES.get(language, language)
     signed = _SIGNATURE.search(text)
     silent = read_english("said_of_code", "formats")
     about = [word for word in list_content_words(text, ENGLISH) if word.lower() not in silent]
@@ -569,9 +575,9 @@ def write_code_values(properties: Mapping[str, Json], said: str, context: str) -
         if "sql" in split_words(about) and not _HAS_SQL.search(said):
             made[name] = write_sql(said, context)
         elif _COMMAND_MENTION.search(about) and not _HAS_COMMAND.search(said):
-            made[name] = _fill_stub("bash", said.replace('"', "'"))
+            made[name] = write_stub("bash", said.replace('"', "'"))
         elif _CODE_MENTION.search(about) and not _HAS_CODE.search(said):
-            made[name] = _fill_stub("python", said)
+            made[name] = write_stub("python", said)
     return made
 
 
@@ -617,5 +623,7 @@ _LANGUAGES = compile_lazily(
     r"(?i)\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
     r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
 )
-_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "shell": "bash"}
+_ALIASES = {
+    "js": "javascript", "ts": "typescript", "golang": "go", "shell": "bash", "sh": "bash", "rs": "rust", "rb": "ruby"
+}  # fmt: skip
 _SIGNATURE = compile_lazily(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")

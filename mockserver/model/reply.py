@@ -48,7 +48,14 @@ from mockserver.model.prose import (
     write_text_on,
 )
 from mockserver.model.shapes import DescribedShape, asks_for_json, find_shape, remove_shown_answers
-from mockserver.model.tool_uses import add_earlier_results, fill_schema, list_tool_uses, make_tool_use, waits
+from mockserver.model.tool_uses import (
+    add_earlier_results,
+    add_unseen_calls,
+    fill_schema,
+    list_tool_uses,
+    make_tool_use,
+    waits,
+)
 from mockserver.model.vocabulary import cut_excerpt, draw_phrase, split_words
 
 Options = Mapping[str, Json]
@@ -59,6 +66,7 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     call = unwrap(call)
     if (noted := answer_in_notation(call, seed, answer_in_words)) is not None:
         return noted
+    call = add_unseen_calls(call, seed)
     thoughts = make_reasoning(call, seed)
     remaining = spend_reasoning(call, thoughts)
     uses = list_tool_uses(remaining, seed)
@@ -233,8 +241,9 @@ _FORMAT_WRITERS: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "json_object": write_json,
     "enum": write_option,
 }
-_AROUND = compile_lazily(  # what a prompt quotes or asks
-    r"</?[A-Za-z][\w-]{0,30}>|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
+_AROUND = compile_lazily(  # what a prompt quotes or asks, and who says it
+    r"(?m)^(?:[Uu]ser|[Aa]ssistant|[Hh]uman|AI):\s|</?[A-Za-z][\w-]{0,30}>"
+    r"|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
 )
 _QUOTED = compile_lazily(r"(?:[:\n]|[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]++\s++){3,400}+[^\"“”`\s]++)[\"”`]")
 _DONE = compile_lazily(  # You have currently done the follow steps:

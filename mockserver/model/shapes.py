@@ -282,7 +282,8 @@ def _add_told(schema: Json, name: str, text: str, small: str, siblings: Mapping[
     if not schema.keys() <= {"type", "description"}:
         return schema
     notes = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_NOTED_VALUE}", text) if len(siblings) <= MOST_KEYS else ()
-    told = (find_options(note) for note in notes if len(QUOTED_OPTION.findall(note)) > 1)
+    own = (_NEXT_MEMBER.split(note, maxsplit=1)[0] for note in notes)
+    told = (find_options(note) for note in own if len(QUOTED_OPTION.findall(note)) > 1)
     known = siblings.keys() | _TYPES.keys()
     return next((each for each in told if each and known.isdisjoint(each.get("enum", ()))), schema)
 
@@ -365,6 +366,7 @@ _ONE_OF = compile_lazily(
     r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
 )
 QUOTED_OPTION = compile_lazily(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
+_NEXT_MEMBER = compile_lazily(r",\s{0,9}[\"'`]\w{1,60}[\"'`]\s?:")
 _OFFERED = compile_lazily(  # classify it as `a` or `b`
     r"(?i)\b(?:classify|categori[sz]e|label|grade|route|choose|pick|select|decide|binary|choices?|score|options?|answer"
     r"|either)\b[^.!?\n\"'`]{0,60}(?P<options>(?P<sign>[\"'`])[\w -]{1,40}(?P=sign)"
@@ -460,7 +462,7 @@ def _describe_shape(text: str, found: FoundValue, said: str) -> DescribedShape:
     if "json" in notes.lower():
         schema = add_stated_bounds(schema, notes)
     schema = _add_binary_choice(schema, notes)
-    window = text[max(0, found.start - 2000) : found.end]
+    window = text[max(0, found.start - 2000) : found.end + _CUE]
     is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_LIST_VALUE.findall(window))
     if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
@@ -618,9 +620,10 @@ def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
     def put(value: Json, levels: int = 4) -> Json:
         if isinstance(value, Mapping):
             return {key: put(inner, levels) for key, inner in value.items()}
-        name = value.strip().removesuffix("[]") if isinstance(value, str) else ""
+        written = value.strip().removesuffix("[]") if isinstance(value, str) else ""
+        name = written.strip("() ").partition("|")[0].strip()
         if name not in types or not levels:
-            return value if not re.fullmatch(r"[\w -]+", name) or read_note(name) else f"Literal[{name}]"
+            return value if not re.fullmatch(r"[\w -]+", written) or read_note(written) else f"Literal[{written}]"
         used.add(name)
         inner = put(types[name].value, levels - 1)
         return [inner] if str(value).endswith("[]") else inner

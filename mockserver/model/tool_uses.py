@@ -7,7 +7,7 @@ those made before. Instructions may order tools always, never, last, or one befo
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -76,7 +76,7 @@ class Pair(Struct, frozen=True):
 class Instructions(Struct):
     """Names of tools that are called in every turn, in order; never; once the work is done; and pairs of them.
 
-    `hints` say when to call a tool.
+    `hints` say when to call a tool; of those in `open`, some sentence names no condition.
     """
 
     always: list[str] = []
@@ -84,6 +84,7 @@ class Instructions(Struct):
     last: list[str] = []
     pairs: list[Pair] = []
     hints: dict[str, str] = {}
+    open: set[str] = set()
 
 
 def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
@@ -119,6 +120,7 @@ def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
         elif not conditional and _OBLIGATION.search(sentence):
             told.always += [name for name in found if name not in told.always][: _MOST_ORDERS - len(told.always)]
         else:
+            told.open.update(() if conditional else found)
             told.hints |= {name: f"{told.hints.get(name, '')} {sentence}"[:_LONGEST_HINT] for name in found}
     return told
 
@@ -272,6 +274,29 @@ def waits(use: Use) -> bool:
     return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
 
 
+def add_unseen_calls(call: Call, seed: Seed) -> Call:
+    """Return the call with the calls of this turn that it only refers to by ids: those that would be made again."""
+    results = [each for each in call.since_user if each.tool_call_id]
+    known = {made.id for message in (call.messages if results else ()) for made in message.tool_calls}
+    unseen = [each for each in results if each.tool_call_id not in known]
+    if not unseen or len(unseen) > _MOST_UNSEEN:
+        return call
+    messages = list[Message]()
+    made = list[ToolCall]()
+    for message in call.messages:
+        if message in unseen:
+            made = made or [
+                use.call
+                for use in list_tool_uses(replace(call, messages=(*messages,)), seed)
+                if isinstance(use, ToolUse)
+            ]
+            found = [replace(each, id=message.tool_call_id) for each in made[:1]]
+            messages += [Message("assistant", tool_calls=(each,)) for each in found]
+            made = made[1:]
+        messages.append(message)
+    return replace(call, messages=tuple(messages))
+
+
 def add_earlier_results(call: Call, seed: Seed) -> Call:
     """Return the call, with results of earlier turns after a message that asks for them again."""
     is_asked = call.last_turn is not None and call.last_turn.role == "user"
@@ -371,6 +396,7 @@ def _find_spoken(tools: Sequence[Tool], text: str) -> Tool:
     return max(tools, key=lambda tool: said.measure_evidence(list_properties(tool)))
 
 
+_MOST_UNSEEN = 16  # calls
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 
 
@@ -380,7 +406,8 @@ def find_pending_calls(call: Call, offers: Offers) -> Sequence[PendingCall]:
     Each call of a tool that this turn has already counts for one of it.
     """
     ordered = read_instructions(call, offers.tools)
-    requests = _find_wanted(call, offers.select(ordered.never, ordered.hints))
+    work = offers.select(ordered.never, ordered.hints)
+    requests = _find_wanted(call, work) or _find_fed(call.last_user, work, ordered.open)
     if ordered.always or ordered.last or ordered.pairs:
         requests = _add_ordered(requests, ordered, offers, call.last_user)
     done = Counter([made.name for made in list_recent_tool_calls(call)])
@@ -443,6 +470,21 @@ def _find_wanted(call: Call, offers: Offers) -> Sequence[ToolRequest]:
     asked_sum = find_sum(text)
     fits = _find_searcher(text) if asked_sum is None else _computes
     return [ToolRequest(tool, asked_sum or text) for tool in islice(filter(fits, work.tools), 1)]
+
+
+def _find_fed(text: str, offers: Offers, named: Collection[str]) -> Sequence[ToolRequest]:
+    """Return the tool that instructions name, and all of whose arguments a text says that asks for nothing."""
+    if not named or "?" in text or not _ASKING.isdisjoint(split_words(text)[:1]):
+        return ()
+    tools = (tool for tool in offers.work.tools if tool.name in named and len(list_required(tool)) > 1)
+    said = find_mentions(text)
+
+    def has_all(tool: Tool) -> bool:
+        needed = list_required(tool)
+        given, _ = said.assign(list_properties(tool), lambda name, value: True, required=needed)
+        return needed <= given.keys()
+
+    return [ToolRequest(tool, text) for tool in tools if has_all(tool)][:1]
 
 
 def _add_sources(found: Sequence[ToolRequest], work: Offers, text: str) -> Sequence[ToolRequest]:

@@ -502,6 +502,80 @@ PHRASINGS["orders before what they are about"] = [
 ]
 
 
+PHRASINGS["kinds that agents, graders and extractors need"] = [
+    (  # Griptape's: the schema stands in the instructions, the list is ordered by the user
+        'Template: """{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}""" ¦ '
+        'Extract information into an array of JSON objects.\nText: """Ann met Bob."""\n\nJSON array:',
+        is_json(lambda v: isinstance(v, list) and all(list(each) == ["name"] for each in v)),
+    ),
+    (  # a message that only announces the answer
+        "What is 3 + 4? ¦ Answer:",
+        matches("7"),
+    ),
+    (  # Genkit's
+        "Is the risk low? It is HIGH. Output should be ONLY one of the following enum values. Add no quotes.\n\nLOW\nHIGH",
+        matches("HIGH"),
+    ),
+    (  # TypeChat's
+        'Translate the request into a JSON object of type "Cart":\n```\ninterface Cart { items: (Line | Unknown)[]; }\n'
+        'interface Unknown { type: "unknown"; text: string; }\ninterface Line { type: "line"; product: string; }```\n'
+        'The request:\n"""\ntwo lattes\n"""\nThe JSON object:\n',
+        is_json(lambda v: v["items"][0] == {"type": "line", "product": "lattes"}),
+    ),
+    (  # the example's other members are no options
+        'Return JSON like {"memory": [{"text": "First memory", "about": "user"}, {"text": "Second memory"}]}\n\n'
+        "## New Messages\nuser: I love science fiction.\nassistant: Noted.\n",
+        is_json(lambda v: v["memory"][0]["text"] == "I love science fiction"),
+    ),
+    (
+        'Return JSON: {"result": string, "failed": boolean}. The task:\n\n==========\nPlan a trip to Rome\n==========\n',
+        is_json(lambda v: v["failed"] is False),
+    ),
+    (  # LlamaIndex's: its reader splits the score from the reasons
+        "Return a line with only the score. On a separate line provide your reasoning for the score. "
+        "Your score has to be between 1 and 5. ¦ ## User Query\nWhat is the capital?\n\n## Generated Answer\nOslo",
+        matches(r"[1-5]\n[^\n]{3,}"),
+    ),
+    (  # the name of another key is no name
+        "Return JSON with keys name, urgency (high|low), issue. Alice wants to cancel. Urgency is high.",
+        is_json(lambda v: v["name"] == "Alice"),
+    ),
+    ("Answer in one word: what is the capital of Norway? The capital of Norway is Oslo.", matches("Oslo")),
+    (
+        "Generate a one-line commit message for the changes:\n\n+ return the tide",
+        matches("Return Tide"),
+    ),
+    (
+        "Answer as a bulleted list. Context: Ada is a mathematician. ¦ Who is Ada?",
+        matches("- Ada is a mathematician."),
+    ),
+    (
+        "Extract what you need in <memory> before you plan.\n<memory>\nNo earlier interactions were found.\n</memory> ¦ What is a robot?",
+        lambda text: "<" not in text,
+    ),
+]
+
+
+def test_options_may_follow_what_they_are_for_in_a_message_of_their_own() -> None:
+    order = "Output should be ONLY one of the following enum values.\n\nLOW\nHIGH"
+    (part,) = answer_as_model(call("The risk is high.", order), Seed(0), {}).parts
+    assert isinstance(part, Text)
+    assert part.text == "HIGH"
+
+
+ALONE = Message("system", "Instruct me. When the task is completed, you must only reply with a single word <DONE>.")
+
+
+def test_a_word_that_is_to_come_alone_ends_no_first_answer() -> None:
+    begin = Message("user", "Give me the first instruction.")
+    (first,) = answer_as_model(call(ALONE, begin), Seed(0), {}).parts
+    assert isinstance(first, Text)
+    assert "DONE" not in first.text
+    (last,) = answer_as_model(call(ALONE, begin, Message("assistant", first.text), "I did so."), Seed(0), {}).parts
+    assert isinstance(last, Text)
+    assert last.text == "<DONE>"
+
+
 def test_passages_may_be_messages_of_their_own() -> None:
     said = "Rank the passages by their relevance to: cats. The output format should be [] > [], e.g., [1] > [2]."
     shown = [Message("user", "[1] Dogs bark."), Message("assistant", "Received."), Message("user", "[2] Cats sleep.")]

@@ -137,6 +137,112 @@ def test_what_is_merely_shown_is_no_agent(text: str) -> None:
     assert find_text_agent(call(text)) is None
 
 
+ROWS = """Identify the entities (entity_type: one of the types [person,geo]) and the relationships of the text.
+Format each entity as ("entity"<|><entity_name><|><entity_type><|><entity_description>)
+Format each relationship as ("relationship"<|><source_entity><|><target_entity><|><description><|><strength>)
+Use **##** as the list delimiter. When finished, output <|COMPLETE|>
+
+Text:
+Taylor looked at Jordan.
+######
+Output:
+("entity"<|>"Taylor"<|>"person"<|>"Taylor looks at Jordan.")##
+("relationship"<|>"Taylor"<|>"Jordan"<|>"Taylor looks at Jordan."<|>9)<|COMPLETE|>
+######
+-Real Data-
+######
+Entity_types: person,geo
+Text: Ada met Charles Babbage.
+The sea is deep.
+######
+Output:
+"""
+
+
+def test_rows_of_a_graph_are_about_the_last_text() -> None:
+    rows = said(ROWS)
+    assert rows.splitlines() == [
+        '("entity"<|>"Ada"<|>"person"<|>"Ada met Charles Babbage.")##',
+        '("entity"<|>"Charles Babbage"<|>"person"<|>"Ada met Charles Babbage.")##',
+        '("relationship"<|>"Ada"<|>"Charles Babbage"<|>"Ada met Charles Babbage."<|>8)',
+        "<|COMPLETE|>",
+    ]
+    more = Message("user", "Some entities were missed. Add them below:")
+    assert said(ROWS, Message("assistant", rows), more) == "<|COMPLETE|>"  # and no row comes twice
+
+
+def test_rows_of_a_graph_have_the_signs_and_cells_of_the_prompt() -> None:
+    rules = (
+        "Entity row: `entity<|#|>entity_name<|#|>entity_type<|#|>entity_description`\n"
+        "Relation row: `relation<|#|>source_entity<|#|>target_entity<|#|>relationship_keywords<|#|>description`\n"
+    )
+    asked = (
+        "Extract them from the `---Input Text---` section.\n\n---Input Text---\n```\nAda met Bob.\n```\n\n---Output---"
+    )
+    assert said(Message("system", rules), asked).splitlines() == [
+        "entity<|#|>Ada<|#|>other<|#|>Ada met Bob.",
+        "entity<|#|>Bob<|#|>other<|#|>Ada met Bob.",
+        "relation<|#|>Ada<|#|>Bob<|#|>Ada, Bob<|#|>Ada met Bob.",
+    ]
+
+
+FILES = 'I have *added these files to the chat*.\n\ngreet.py\n```\ndef greet(name):\n    return "Hi " + name\n```\n'
+SWAP = 'Replace "Hi " with "Hello "'
+IN_BLOCKS = "All changes must use this *SEARCH/REPLACE block* format."
+IN_FILES = "You MUST use this *file listing* format:\n\npath/to/it.js\n```\n// all of it\n```"
+IN_DIFFS = "Return edits similar to unified diffs that `diff -U0` would produce."
+
+
+@pytest.mark.parametrize(
+    ("rules", "asked", "changes"),
+    [
+        (
+            IN_BLOCKS,
+            SWAP,
+            'greet.py\n```\n<<<<<<< SEARCH\n    return "Hi " + name\n=======\n    return "Hello " + name\n'
+            ">>>>>>> REPLACE\n```",
+        ),
+        (IN_FILES, SWAP, 'greet.py\n```\ndef greet(name):\n    return "Hello " + name\n```'),
+        (
+            IN_DIFFS,
+            SWAP,
+            "```diff\n--- greet.py\n+++ greet.py\n@@ ... @@\n"
+            '-    return "Hi " + name\n+    return "Hello " + name\n```',
+        ),
+        (
+            IN_BLOCKS,
+            "Create tide.sh that shows the tide",
+            'tide.sh\n```\n<<<<<<< SEARCH\n=======\necho "Create tide.sh that shows the tide"\n>>>>>>> REPLACE\n```',
+        ),
+        (IN_BLOCKS, "Say exactly: all is well", "all is well"),
+    ],
+)
+def test_changes_of_files_as_the_prompt_wants_them(rules: str, asked: str, changes: str) -> None:
+    assert said(Message("system", rules + "\n"), FILES, Message("assistant", "Ok."), asked) == changes
+
+
+def test_what_is_ordered_of_a_file_comes_behind_its_last_line() -> None:
+    change = said(Message("system", IN_BLOCKS + "\n"), FILES, "Add a function wave() to greet.py")
+    assert change.startswith(
+        'greet.py\n```\n<<<<<<< SEARCH\n    return "Hi " + name\n=======\n    return "Hi " + name\n\n\ndef'
+    )
+
+
+@pytest.mark.parametrize(
+    ("rules", "piece"),
+    [
+        (ROWS, "entity<|>a<|>b<|>"),
+        (ROWS, "Types: a,"),
+        (ROWS, "Ada met Bob "),
+        (IN_BLOCKS, "a.py\n```\nx\n"),
+        (IN_BLOCKS, 'Replace "a" '),
+    ],
+)
+def test_no_prompt_of_rows_or_changes_is_too_odd(rules: str, piece: str) -> None:
+    many = piece * (200_000 // len(piece))
+    assert said(Message("system", f"{rules}\n{many}"), many)
+
+
 SLASHES = '''"""Calls as commands of a chat: `/get_weather city=Oslo`."""
 
 import re

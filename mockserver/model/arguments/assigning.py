@@ -253,7 +253,7 @@ def _find_candidates(
         points = scorers[mention.kind](mention, prop, hits)
         if points > 0 and mention.before and mention.before[0] in heads and mention.before[0] not in prop.words:
             points -= _AGAINST_OTHERS
-        if points > 0 and not (mention.kind == "words" and _is_only_names(mention, {*heads, *prop.words})):
+        if points > 0 and not (mention.kind in ("words", "name") and _is_only_names(mention, {*heads, *prop.words})):
             candidates.append(Candidate(points, prop, (mention,)))
     if prop.takes_text:
         for hint in sorted(prop.hints)[:_MOST_EXAMPLES] if prop.hints else ():

@@ -29,7 +29,7 @@ from mockserver.model.schema.shape import (
     make_json_key,
 )
 from mockserver.model.validators import escape
-from mockserver.model.vocabulary import draw_noun, read_word_set, split_words
+from mockserver.model.vocabulary import draw_noun, make_vocabulary, read_word_set, split_words
 
 T = TypeVar("T")
 
@@ -295,6 +295,8 @@ class Attempt:
                 numbers = shape.integers if kind == "integer" else shape.numbers
                 return numbers.draw(natural, self.stream(location, "number"), rejections=location.rejections)
             case "boolean":
+                if self.has_prompt and not (location.rejections or _FAULTS.isdisjoint(split_words(location.name))):
+                    return False  # the prompt says nothing of it, and all is well
                 return (self.seed.draw_fraction("boolean", location.pointer, "0") < 0.5) is (
                     location.rejections % 2 == 0
                 )
@@ -669,6 +671,7 @@ def _is_null(schema: Json) -> bool:
     return schema.get("type") in ("null", ["null"]) or ("const" in schema and schema["const"] is None)
 
 
+_FAULTS = make_vocabulary("failed failure error errors blocked flagged harmful unsafe toxic malicious")
 _STEPS_OF_TEXT = 10  # a further attempt at a text, which is one at its patterns and formats
 _STEPS_OF_PROMPT = 3  # looking at what the prompt says
 _MAX_DEPTH = 40

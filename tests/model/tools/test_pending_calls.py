@@ -3,8 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Tool, ToolCall
+from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.json import Json
+from mockserver.core.plan import ToolUse
+from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
+from mockserver.model.auto import answer_as_model
 from mockserver.model.choosing import find_offers
 from mockserver.model.tool_uses import (
     Instructions,
@@ -170,3 +174,33 @@ def test_who_is_done_hands_over() -> None:
     wanted = call(rules, Message("user", "Please refund my flight"))
     assert due(wanted, *offered) == [("refund_flight", 0), ("transfer_to_travel_agent", 1)]
     assert due(call(rules, Message("user", "Good morning")), *offered) == []
+
+
+def test_a_tool_that_instructions_name_is_fed_with_what_the_user_says() -> None:
+    fields = {"city": {"type": "string"}, "population": {"type": "integer"}}
+    city = Tool("city", "Keep what is known", {"type": "object", "properties": fields, "required": [*fields]})
+    rules = Message("system", "Extract the city and its population with the tool `city`.")
+    told = call(rules, "Oslo has 700000 people")
+    assert due(told, city) == [("city", 0)]
+    assert due(done(told, "city"), city) == []
+    assert due(call(rules, "Does Oslo have 700000 people?"), city) == []  # a question is no record
+    assert due(call(rules, "Oslo is cold"), city) == []  # nor is a part of one
+    when = Message("system", "Use the tool `city` if the user wants to keep a city.")
+    assert due(call(when, "Oslo has 700000 people"), city) == []
+
+
+def test_calls_that_a_client_only_refers_to_are_not_made_again() -> None:
+    properties = {"city": {"type": "string"}}
+    schema: Json = {"type": "object", "properties": properties, "required": ["city"]}
+    weather, time = (Tool(f"get_{name}", f"Get the {name} in a city", schema) for name in ("weather", "time"))
+    asked = call("What is the weather in Oslo and the time in Rome?", tool_choice=ToolChoice("auto"))
+    asked = replace(asked, tools=(weather, time))
+    sunny, noon = (Message("tool", text, tool_call_id=text) for text in ("sunny", "noon"))
+
+    def answer(*results: Message) -> list[str]:
+        turn = replace(asked, messages=(*asked.messages, Message("assistant"), *results))
+        parts = answer_as_model(turn, Seed(1), {}).parts
+        return [part.call.name if isinstance(part, ToolUse) else str(getattr(part, "text", "")) for part in parts]
+
+    assert answer(sunny) == ["get_time"]
+    assert answer(sunny, noon) == ["Weather (Oslo): sunny. Time (Rome): noon."]

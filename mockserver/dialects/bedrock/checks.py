@@ -21,7 +21,8 @@ def check_converse(body: Body, *, model: str, validation: Validation, is_plain: 
     if not turns and not _names_prompt(model):
         raise refuse(NO_MESSAGES)
     checks: Sequence[Check] = () if is_plain else _CHECKS
-    for check in (*checks, *((find_repeated,) if validation is Validation.LIVE else ())):
+    live = () if takes_repeated(model) else (find_repeated,)
+    for check in (*checks, *(live if validation is Validation.LIVE else ())):
         for _, message in check(body):
             raise refuse(message)
 
@@ -36,8 +37,13 @@ def _names_prompt(model: str) -> bool:
     return model.startswith("arn:") and ":prompt/" in model
 
 
+def takes_repeated(model: str) -> bool:
+    """Return whether neighbouring turns of a model's conversations may have one role: those of Amazon's may."""
+    return "amazon." in model
+
+
 def find_empty(body: Body) -> Problems:
-    """Yield turns without content, and texts without letters."""
+    """Yield turns without content, and empty texts."""
     for at, turn in enumerate(body.get("messages") or ()):
         if not turn.get("content"):
             yield f"messages.{at}", _EMPTY.format(at)
@@ -48,8 +54,7 @@ def find_empty(body: Body) -> Problems:
 
 
 def _find_blank(block: Body, place: str, kind: str) -> Problems:
-    text = block.get("text")
-    if isinstance(text, str) and not text.strip():
+    if block.get("text") == "":
         yield place, _BLANK.format(kind, place)
 
 

@@ -25,6 +25,11 @@ def _read_history(call: Call) -> Body | None:
     return call.raw if isinstance(turns, list) and len(turns) > 1 else None
 
 
+def _find_repeated(call: Call, body: Body) -> Problems:
+    if not checks.takes_repeated(call.model):
+        yield from _make_check(checks.find_repeated, _MERGE)(call, body)
+
+
 _ANSWER = "in the next user message, answer each `toolUse` with a `toolResult` that has its id"
 _MERGE = "join neighbouring messages of one role"
 _OFFER = "send the `toolConfig` of the conversation with each request"
@@ -33,5 +38,5 @@ HISTORY = make_history_check(
     ReplayRule(_make_check(checks.find_unanswered, _ANSWER), modes=IF_OFF),
     ReplayRule(_make_check(checks.find_excess, _ANSWER), modes=IF_OFF),
     ReplayRule(_make_check(checks.find_undefined, _OFFER), modes=IF_OFF),
-    ReplayRule(_make_check(checks.find_repeated, _MERGE), modes=UNLESS_LIVE),
+    ReplayRule(_find_repeated, modes=UNLESS_LIVE),
 )

@@ -116,7 +116,7 @@ def _marks_cache(body: Body) -> bool:
 
 
 def _read_plain_messages(body: Body) -> PlainMessages | None:
-    """Return the messages of a body without tools whose turns and instructions are single texts, none of them blank."""
+    """Return the messages of a body without tools whose turns and instructions are single texts, none of them empty."""
     if body.get("toolConfig"):
         return None
     messages: list[Message] = []
@@ -137,7 +137,7 @@ def _read_plain_messages(body: Body) -> PlainMessages | None:
 
 def _is_only_text(block: Body) -> bool:
     text = block.get("text")
-    return type(text) is str and len(block) == 1 and bool(text.strip())
+    return type(text) is str and len(block) == 1 and bool(text)
 
 
 def _list_messages(body: Body) -> Iterator[Message]:

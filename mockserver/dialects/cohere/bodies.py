@@ -159,6 +159,7 @@ OLD_CHAT = BodyModel(
         return_prompt=optional(bool),
         force_single_step=optional(bool),
         safety_mode=optional(literal("CONTEXTUAL", "STRICT", "NONE")),
+        num_generations=optional(integer(1, 5)),  # of /v1/generate: taken, without effect
         **_CHATS,
     ),
 )
@@ -209,6 +210,7 @@ RERANK = BodyModel(
         documents=list_of(str),
         top_n=optional(integer(1)),
         max_tokens_per_doc=optional(integer(1)),
+        max_chunks_per_doc=optional(integer(1)),  # of v1: taken, without effect
         priority=optional(integer()),
         return_documents=optional(bool),
     ),

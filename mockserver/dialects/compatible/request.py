@@ -280,8 +280,8 @@ COMPLETION = BodyModel(shape(**{**CompletionBody["fields"], "logit_bias": option
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
-    """Return the Call of a completion. Raises Failure."""
-    return parse_openai_completion(http, NAME, {}, validation=validation, model=COMPLETION)
+    """Return the Call of a completion, without the rules of OpenAI's live service. Raises Failure."""
+    return parse_openai_completion(http, NAME, {}, validation=_drop_live_rules(validation), model=COMPLETION)
 
 
 def parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
@@ -289,13 +289,16 @@ def parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     return parse_openai_embeddings(http, NAME, {}, validation=validation, is_open=True)
 
 
+def _drop_live_rules(validation: Validation) -> Validation:
+    return Validation.PUBLISHED if validation is Validation.LIVE else validation
+
+
 def drop_openai_rules(usual: Operation) -> Operation:
     """Return an operation of OpenAI's without what only OpenAI has: rules of its live service, and codes of errors."""
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        mode = Validation.PUBLISHED if validation is Validation.LIVE else validation
         try:
-            return usual.parse(http, mode)
+            return usual.parse(http, _drop_live_rules(validation))
         except Failure as failure:
             raise failure.replace(code=None) from None
 

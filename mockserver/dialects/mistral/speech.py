@@ -30,6 +30,7 @@ SPEECH = BodyModel(
         stream=optional(bool),
         prompt_cache_key=optional(str),
         voice_id=optional(str),
+        voice=optional(str),  # what OpenAI's clients call it
         ref_audio=optional(str),
         expressiveness=optional(number(1, 100)),
         phoneme_hints=optional(Object),
@@ -58,7 +59,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         messages=(Message("user", said),),
         prompts=(Prompt(said),),
         stream=asked.get("stream") is True,
-        options=Options(voice=asked.get("voice_id")),
+        options=Options(voice=asked.get("voice_id") or asked.get("voice")),
     )
 
 

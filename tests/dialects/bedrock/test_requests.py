@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "The content field in the Message object at messages.0 is empty.",
     ),
     "a blank text": (
-        {"messages": [{"role": "user", "content": [{"text": " "}]}]},
+        {"messages": [{"role": "user", "content": [{"text": ""}]}]},
         "The text field in the ContentBlock object at messages.0.content.0 is blank.",
     ),
     "an empty block": (
@@ -185,6 +185,7 @@ ACCEPTED: dict[str, Json] = {
     "unknown fields": {**HI, "new": 1},
     "no sampling": {**HI, "inferenceConfig": {"temperature": 0, "topP": 1}},
     "two turns of one role": {"messages": HI["messages"] * 2},
+    "a blank text beside others": {"messages": [{"role": "user", "content": [{"text": "\n"}, {"text": "Hi"}]}]},
     "the result of a tool of the provider beside its call": with_tools(
         {"role": "assistant", "content": [*used("s")["content"], *told("s")["content"], *used("a")["content"]]},
         told("a"),
@@ -215,6 +216,19 @@ def test_turns_of_one_role_get_a_remark() -> None:
     for settings in ({"replay": "error"}, {"validation": "live"}):
         refused = local("", **settings).ask(URL.format(model=CLAUDE), twice)
         assert refused.json["message"].startswith("A conversation must alternate between user and assistant roles.")
+
+
+def test_models_of_amazon_take_turns_of_one_role() -> None:
+    twice = {"messages": HI["messages"] * 2}
+    answered = local(validation="live").ask(URL.format(model=NOVA), twice)
+    assert (answered.status, answered.remarks) == (200, ())
+
+
+def test_claude_refuses_blanks_alone() -> None:
+    blank = {"messages": [{"role": "user", "content": [{"text": " "}]}]}
+    assert local().ask(URL.format(model=CLAUDE), blank).status == 200
+    refused = local(validation="live").ask(URL.format(model=CLAUDE), blank)
+    assert refused.json["message"] == f"{MODELS}messages: text content blocks must contain non-whitespace text"
 
 
 def thinking(tokens: int, **more: Json) -> Json:

@@ -81,6 +81,11 @@ def test_roles_of_the_old_chat_in_capitals_or_not(server: MockServer, change: Ca
     assert post(server, "/v1/chat", {"message": "Hello", "chat_history": turns}).json()["text"] == "Hello again"
 
 
+def test_the_old_chat_takes_a_number_of_generations() -> None:
+    asked = {"message": "Hello", "num_generations": 1}
+    assert local(validation="live").ask("/cohere/v1/chat", asked).status == 200
+
+
 def test_results_need_no_message_in_the_old_chat(server: MockServer) -> None:
     server.on(tool_result={"exists": True}).reply("Mild")
     results = [{"call": {"name": "weather", "parameters": {}}, "outputs": [{"result": "21 degrees"}]}]

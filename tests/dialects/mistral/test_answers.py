@@ -192,6 +192,12 @@ def test_changed_histories(messages: list[Json], message: str, code: str | None)
     assert message in warned.remarks[0]
 
 
+@pytest.mark.parametrize(("model", "status"), [("mistral-small-latest", 200), ("ministral-3b-latest", 200), ("m", 400)])
+def test_some_models_take_a_user_after_results(model: str, status: int) -> None:
+    body = {"model": model, "messages": LOST["order"][0]}
+    assert local(validation="live").ask(URL, body).status == status
+
+
 def test_whole_histories_pass() -> None:
     for messages in (
         [*HELLO, ASKED, TOLD],

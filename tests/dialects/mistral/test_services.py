@@ -227,3 +227,9 @@ def test_speech_is_json_and_is_heard_again() -> None:
     assert len(pieces) > 1
     assert (done["type"], done["usage"]["completion_tokens"]) == ("speech.audio.done", 17)
     assert SERVER.ask("/mistral/v1/audio/speech", {**asked, "response_format": "midi"}).status == 422
+
+
+@pytest.mark.parametrize(("field", "status"), [("voice", 200), ("voice_id", 200), ("pitch", 422)])
+def test_speech_names_its_voice_as_either_client_does(field: str, status: int) -> None:
+    asked = {"input": "Hi.", field: "jane"}
+    assert local(validation="live").ask("/mistral/v1/audio/speech", asked).status == status

@@ -318,9 +318,10 @@ def _list_operations(dialect: Dialect) -> str:
 
 
 def _find_operations_on_objects() -> dict[str, str]:
-    """Return where each operation on OpenAI's objects stands."""
+    """Return where each operation on OpenAI's objects stands; chats, as runs are, do not count."""
     api = ObjectsApi(dialect="openai", lines=lambda http, call: "", fail=discover()["openai"].fail, operations=())
-    return {each.name: f"`{each.method} {each.path}`" for each in reversed(make_object_operations(api))}
+    made = [each for each in make_object_operations(api) if each.name not in ASKED]
+    return {each.name: f"`{each.method} {each.path}`" for each in reversed(made)}
 
 
 def _list_operations_on_objects() -> str:

@@ -77,7 +77,8 @@ def _expand_mcp_call(fields: Fields) -> Fields:
 
 def _expand_mcp_tools(fields: Fields) -> Fields:
     tools = [{**_NO_TOOL, **tool} for tool in fields.get("tools", ())]
-    return {"server_label": fields["server_label"], "tools": tools, "error": fields.get("error")}
+    failed = {"error": fields["error"]} if fields.get("error") else {}
+    return {"server_label": fields["server_label"], "tools": tools, **failed}
 
 
 def _expand_mcp_approval(fields: Fields) -> Fields:

@@ -387,7 +387,7 @@ def _sign_item(item: Item, seed: Seed, identity: str) -> Item:
 
 
 def _paint(item: Item, call: Call, seed: Seed) -> Item:
-    tool = next((tool.options for tool in call.tools if tool.kind == "image_generation"), {})
+    tool = next((tool.options for tool in call.tools if tool.kind == "image_generation"), None)
     return replace(item, body=paint_item(item.body, tool, call.last_user, seed))
 
 

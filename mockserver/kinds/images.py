@@ -24,6 +24,7 @@ USUAL_SIZE = (1024, 1024)  # of a picture
 MAX_PIXELS = 4096  # of a side
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _SHOWN = ("background", "output_format", "quality", "size")  # the options of its picture that an item shows
+_USUAL = {"background": "opaque", "output_format": "png", "quality": "high"}  # what is drawn where an option is `auto`
 
 
 class StatedImage(Struct, frozen=True):
@@ -113,20 +114,21 @@ def parse_size(stated: str) -> tuple[int, int] | None:
     return None if found is None else (int(found[1]), int(found[2]))
 
 
-def paint_item(stated: Mapping[str, Json], tool: Mapping[str, Json], words: str, seed: Seed) -> dict[str, Json]:
+def paint_item(stated: Mapping[str, Json], tool: Mapping[str, Json] | None, words: str, seed: Seed) -> dict[str, Json]:
     """Return an `image_generation_call` with its picture.
 
-    Its options are those of the `stated` item, else those of the `tool`. The picture shows `words`, unless the item
-    states a revised prompt.
+    Its options are those of the `stated` item, else those of the `tool`, or usual ones if it was offered. The picture
+    shows `words`, unless the item states a revised prompt.
     """
-    options = {name: stated.get(name) or tool.get(name) for name in _SHOWN}
+    options = {name: stated.get(name) or (tool or {}).get(name) for name in _SHOWN}
     width, height = parse_size(str(options["size"])) or USUAL_SIZE
     width, height = (min(max(side, 1), MAX_PIXELS) for side in (width, height))
     form = FORMATS.get(str(options["output_format"]), FORMATS["png"])
     text = stated.get("revised_prompt") or words
     picture = draw(str(text), width, height, seed=seed, is_transparent=options["background"] == "transparent")
     shown = {name: value for name, value in options.items() if value not in (None, "auto")}
-    return {**stated, **shown, "result": b64encode(form.write(picture)).decode()}
+    drawn = {**_USUAL, "size": f"{width}x{height}", **shown} if tool is not None else shown
+    return {**stated, **drawn, "result": b64encode(form.write(picture)).decode()}
 
 
 IMAGE = ThenKey(

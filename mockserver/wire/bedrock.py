@@ -42,7 +42,7 @@ class ConverseOptions(Struct, frozen=True):
     """What the request contributes to its answer."""
 
     thoughts: bool = True  # whether their text is shown
-    signs: bool = True  # whether thoughts are signed
+    is_claude: bool = True  # which signs its thoughts, and says of what type its calls are
     tells_stop: bool = False  # whether it asked for the stop sequence
     caches: bool = False  # whether it marks what to cache
     echoed: Body = {}  # keys of the answer that repeat the request, in their order
@@ -94,7 +94,7 @@ class ConverseRenderer(Renderer[ConverseOptions]):
             return None
         calls = [part.call for part in answer.choices[0].parts if type(part) is ToolUse]
         inputs = [to_json(read_arguments(call.arguments)) for call in calls]
-        return Outline((options.thoughts, options.signs, options.tells_stop, options.caches), tuple(inputs))
+        return Outline((options.thoughts, options.is_claude, options.tells_stop, options.caches), tuple(inputs))
 
 
 METRICS: Body = {"latencyMs": 0}  # the time that an answer takes is not in its bytes
@@ -148,7 +148,7 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[ConverseBl
                     cited = {"citationsContent": {"citations": citations, "content": [{"text": part.text}]}}
                     yield ConverseBlock(cited if citations else {"text": part.text}, part)
             case Reasoning():
-                signed = {"signature": sign(part.text, thoughts, None)} if options.signs else {}
+                signed = {"signature": sign(part.text, thoughts, None)} if options.is_claude else {}
                 text = {**signed, "text": part.text if options.thoughts else ""}
                 thoughts += 1
                 yield ConverseBlock({"reasoningContent": {"reasoningText": text}}, part)
@@ -156,7 +156,8 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[ConverseBl
                 if not has_object(part):
                     part = wrap_arguments(part)
                     call = part.call
-                used = {"input": read_arguments(call.arguments), "name": call.name, "toolUseId": call.id}
+                typed = {"type": "tool_use"} if options.is_claude else {}
+                used = {"input": read_arguments(call.arguments), "name": call.name, "toolUseId": call.id, **typed}
                 yield ConverseBlock({"toolUse": used}, part)
 
 

@@ -134,6 +134,12 @@ def test_a_transcription_is_streamed(client: OpenAI) -> None:
     assert last.logprobs
 
 
+def test_a_streamed_transcription_ends_as_chats_do(client: OpenAI) -> None:
+    asked: Any = {"model": LISTENER, "file": ("said.wav", say(client, SAID)), "stream": True}
+    with client.audio.transcriptions.with_streaming_response.create(**asked) as answer:
+        assert answer.read().endswith(b"data: [DONE]\n\n")
+
+
 def test_a_translation(client: OpenAI) -> None:
     sound = ("said.wav", say(client, "Guten Tag"))
     with pytest.deprecated_call():

@@ -164,6 +164,13 @@ def test_the_tool_of_responses_paints_as_the_endpoint_does(client: OpenAI, size:
     assert b64decode(made.result) == read((image.data or [])[0])
 
 
+def test_an_item_says_how_its_picture_was_drawn(client: OpenAI) -> None:
+    made: Any = client.responses.create(model="gpt-5.2", input="Draw a cat", tools=[{"type": "image_generation"}])
+    drawn = made.output[0]
+    shown = (drawn.size, drawn.quality, drawn.background, drawn.output_format)
+    assert shown == ("1024x1024", "high", "opaque", "png")
+
+
 def test_a_url_leads_to_the_picture(client: OpenAI) -> None:
     made = client.images.generate(model="dall-e-3", prompt="a red cat", size="1024x1024")
     first = (made.data or [])[0]

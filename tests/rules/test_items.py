@@ -85,7 +85,6 @@ HOSTED = {
     "{type: mcp_list_tools, server_label: s, tools: [{name: a}]}": {
         "server_label": "s",
         "tools": [{"name": "a", "description": None, "input_schema": {"type": "object"}, "annotations": None}],
-        "error": None,
     },
     "{type: mcp_approval_request, server_label: s, name: n}": {"arguments": "{}", "name": "n", "server_label": "s"},
     "{type: local_shell_call, command: [ls, -l]}": {

@@ -230,6 +230,7 @@ def test_the_socket_beside_a_call_has_its_session(server: MockServer) -> None:
     session = {"type": "realtime", "model": "gpt-realtime-mini", "instructions": "Be kind."}
     files = {"sdp": (None, "v=0\r\n", "application/sdp"), "session": (None, json.dumps(session), "application/json")}
     made = httpx.post(f"{server.url}/v1/realtime/calls", files=files)
+    assert made.headers["content-type"] == "text/plain; charset=utf-8"
     name = made.headers["location"].rpartition("/")[2]
     httpx.post(f"{server.url}/v1/realtime/calls/{name}/accept", json={"output_modalities": ["text"]})
     with socket(server.url, f"/v1/realtime?call_id={name}") as opened:

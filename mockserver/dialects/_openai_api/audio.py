@@ -29,6 +29,7 @@ from mockserver.kinds.audio import OPENAI_VOICES, Spoken, Transcript
 from mockserver.media.large_data import hash_data, read_data
 from mockserver.media.sound_files import HEARD, SOUND_FORMATS, SoundFormat, hear
 from mockserver.media.sound_length import measure
+from mockserver.wire.chat import DONE
 
 MAX_INPUT = 4_096  # characters
 TOKENS_A_SECOND = 10  # of a recording
@@ -266,7 +267,8 @@ class Transcription:
                 yield Frame(to_json(self._show_turn(turn_number, sentence)))
         logprobs = {"logprobs": self._list_logprobs(self._text)} if self._wants_logprobs else {}
         done = {"type": "transcript.text.done", "text": self._text, **logprobs, "usage": self._usage}
-        yield Frame(to_json(done), part="end")
+        yield Frame(to_json(done), part="finish")
+        yield DONE
 
     @property
     def sentences(self) -> list[Segment]:

@@ -85,7 +85,7 @@ def make_converse_options(call: Call) -> ConverseOptions:
     paths = raw.get("additionalModelResponseFieldPaths") or ()
     return ConverseOptions(
         thoughts=_find_thinking(raw).get("display") != "omitted",
-        signs=is_claude(call.model),
+        is_claude=is_claude(call.model),
         tells_stop=any(path in ("/delta/stop_sequence", "/stop_sequence") for path in paths),
         caches=_marks_cache(raw),
         echoed={key: raw[key] for key in ("performanceConfig", "serviceTier") if raw.get(key)},
@@ -104,7 +104,7 @@ _SHOWN = frozenset(
     )
 )
 _SIGNED = ConverseOptions()
-_UNSIGNED = ConverseOptions(signs=False)
+_UNSIGNED = ConverseOptions(is_claude=False)
 
 
 def _marks_cache(body: Body) -> bool:

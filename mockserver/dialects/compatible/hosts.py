@@ -152,13 +152,14 @@ _FORMATS = {
 }
 
 
-def _name_groq(answer: Answer) -> Mapping[str, Json]:
+def _name_groq(answer: Answer) -> dict[str, Json]:
     return {"id": f"req_{answer.id}"}
 
 
+_SEED = {"seed": 1_700_000_000}  # of answers at hosts that tell it
 _GROQ = ChatExtras(
-    body=lambda answer: {"usage_breakdown": None, "x_groq": _name_groq(answer), "service_tier": "on_demand"},
-    opening=lambda answer: {"x_groq": _name_groq(answer)},
+    body=lambda answer: {"usage_breakdown": None, "x_groq": _name_groq(answer) | _SEED, "service_tier": "on_demand"},
+    opening=lambda answer: {"x_groq": _name_groq(answer) | _SEED},
     ending=lambda answer: {"x_groq": {**_name_groq(answer), "usage": usage.count_groq(answer.usage)}},
 )
 _CEREBRAS = ChatExtras(
@@ -236,6 +237,7 @@ XAI = Host(
         count=usage.count_xai,
         system_fingerprint=True,
         unset={"refusal": None},
+        optional=frozenset({"annotations", "logprobs", "finish_reason"}),
         extras=ChatExtras(body=_find_addresses, ending=_find_addresses),
     ),
     errors=STYLES["xai"],
@@ -283,7 +285,7 @@ TOGETHER = Host(
         stream_usage="with_finish",
         count=usage.count_together,
         call_index=True,
-        extras=ChatExtras(body=lambda answer: {"prompt": []}, choice=lambda finish: {"seed": 1_700_000_000}),
+        extras=ChatExtras(body=lambda answer: {"prompt": []}, choice=lambda finish: _SEED),
     ),
     errors=STYLES["together"],
     models=("openai/gpt-oss-120b", "meta-llama/Llama-3.3-70B-Instruct-Turbo", "deepseek-ai/DeepSeek-V3.1"),

@@ -85,8 +85,8 @@ def _read_xai(body: Body) -> Body:
 
 
 def _show_xai(call: Call, body: Body) -> Body:
-    prompt = call.prompts[0].text
-    return {"data": [{**image, "mime_type": "image/png", "revised_prompt": prompt} for image in body["data"]]}
+    data = [{**image, "mime_type": "image/png"} for image in body["data"]]
+    return {"data": data, "usage": {"cost_in_usd_ticks": len(data) * 200_000_000}}
 
 
 _SIDE = optional(integer(1, MAX_PIXELS))

@@ -11,6 +11,7 @@ from mockserver.core.plan import Usage
 Count = Mapping[str, Json]
 _PROMPT_PRICE = 3e-6  # dollars for a token
 _COMPLETION_PRICE = 15e-6  # dollars for a token
+_PROMPT_TICKS, _COMPLETION_TICKS = 30_000, 150_000  # the same in xAI's unit, of which a dollar has 10,000,000,000
 _QUEUE_TIME = 0.01  # seconds
 _PROMPT_TIME = 0.02  # seconds
 _COMPLETION_TIME = 0.25  # seconds
@@ -71,6 +72,7 @@ def count_xai(usage: Usage) -> Count:
             "rejected_prediction_tokens": usage.rejected_prediction,
         },
         "num_sources_used": 0,
+        "cost_in_usd_ticks": usage.prompt * _PROMPT_TICKS + usage.completion * _COMPLETION_TICKS,
     }
 
 

@@ -39,6 +39,7 @@ def _make_usage(usage: Usage) -> Mapping[str, Json]:
         "total_tokens": usage.total,
         "completion_tokens": usage.completion,
         "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "service_tier": "standard",
     }
 
 
@@ -54,7 +55,7 @@ CHAT_LAYOUT = ChatLayout(
     empty_content="",
     unset={"tool_calls": None},
     whole_calls="last",
-    call=("id", "function", "index"),
+    call=("id", "type", "function", "index"),
     ending={"content": ""},
     thinks_in_content=True,
     count=_make_usage,
@@ -88,9 +89,21 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     encoding = call.raw.get("encoding_format") or "float"
     made = render_embeddings(outcome, encoding if encoding == "base64" else call.raw.get("output_dtype"))
-    usage = {**made["usage"], "completion_tokens": 0, "prompt_audio_seconds": None}
+    usage = {**made["usage"], "completion_tokens": 0, **_UNCOUNTED}
     body = {"id": make_request_hex(call.http, call), **made, "usage": usage}
     return make_json_reply(200, body, lines=write_header_lines(call.http, call), headers=outcome.headers)
+
+
+_UNCOUNTED = dict.fromkeys(
+    (
+        "prompt_audio_seconds",
+        "request_count",
+        "prompt_tokens_details",
+        "completion_tokens_details",
+        "service_tier",
+        "prompt_token_details",
+    )
+)
 
 
 def _render_models(call: Call, outcome: Models) -> Reply:
@@ -101,7 +114,9 @@ def _render_models(call: Call, outcome: Models) -> Reply:
 
 
 def _describe(name: str, created: int, window: int | None) -> dict[str, Json]:
-    chats = not any(word in name for word in ("embed", "moderation", "ocr"))
+    reads, speaks, hears = "ocr" in name, "tts" in name, "transcribe" in name
+    moderates = "moderation" in name
+    chats = not (reads or speaks or hears or moderates or "embed" in name)
     return {
         "id": name,
         "object": "model",
@@ -113,13 +128,21 @@ def _describe(name: str, created: int, window: int | None) -> dict[str, Json]:
             "function_calling": chats,
             "fine_tuning": False,
             "vision": chats and not name.startswith("codestral"),
+            "ocr": reads,
             "classification": False,
+            "moderation": moderates,
+            "audio": chats and name.startswith("voxtral"),
+            "audio_transcription": hears,
+            "audio_transcription_realtime": hears and "realtime" in name,
+            "audio_speech": speaks,
+            "reasoning": chats and name.startswith("magistral"),
         },
         "name": name,
         "description": f"{name}, as mockserver answers for it.",
         "max_context_length": window or WINDOW,
         "aliases": [],
         "deprecation": None,
+        "deprecation_replacement_model": None,
         "default_model_temperature": 0.3,
         "type": "base",
     }

@@ -40,8 +40,10 @@ def _make_body(call: Call, outcome: Transcript) -> Body:
     usage: Body = {
         "prompt_audio_seconds": ceil(outcome.seconds),
         "prompt_tokens": heard,
-        "completion_tokens": written,
         "total_tokens": heard + written,
+        "completion_tokens": written,
+        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": heard},
+        "service_tier": "standard",
     }
     return {
         "model": call.model,
@@ -49,6 +51,7 @@ def _make_body(call: Call, outcome: Transcript) -> Body:
         "language": call.raw.get("language"),
         "segments": list(_list_segments(call, outcome)),
         "usage": usage,
+        "finish_reason": None,
     }
 
 

@@ -105,6 +105,15 @@ def _add(block: Json, delta: Json) -> None:
             thought |= {key: value for key, value in more.items() if key != "text"}
 
 
+@pytest.mark.parametrize(
+    ("model", "kind"), [("anthropic.claude-sonnet-4-6", "tool_use"), ("us.amazon.nova-lite-v1:0", None)]
+)
+def test_claude_says_that_a_call_is_for_the_client(model: str, kind: str | None) -> None:
+    server = local(json.dumps({"rules": [{"then": {"tool_calls": [{"name": "f"}]}}]}))
+    (block,) = server.ask(URL.format(model=model), request("text")).json["output"]["message"]["content"]
+    assert block["toolUse"].get("type") == kind
+
+
 ERRORS = {
     "invalid_key": (403, "UnrecognizedClientException"),
     "model_not_found": (400, "ValidationException"),

@@ -154,7 +154,7 @@ class CallOperations(Resource):
     async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
         made = await self.create(new, objects)
         location = f"{call.http.prefix}/v1{self.path}/{made.id}"
-        headers = (("location", location), ("content-type", "application/sdp"))
+        headers = (("location", location), ("content-type", "text/plain; charset=utf-8"))
         return ObjectView(data=answer_offer(new.fields["sdp"]).encode(), headers=headers, status=201)
 
     def refuse_unknown(self, name: str, owner: str) -> Failure:

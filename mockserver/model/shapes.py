@@ -282,7 +282,7 @@ def _add_told(schema: Json, name: str, text: str, small: str, siblings: Mapping[
     if not schema.keys() <= {"type", "description"}:
         return schema
     notes = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_NOTED_VALUE}", text) if len(siblings) <= MOST_KEYS else ()
-    own = (_NEXT_MEMBER.split(note, maxsplit=1)[0] for note in notes)
+    own = (_MEMBER.split(note, maxsplit=1)[0] for note in notes)
     told = (find_options(note) for note in own if len(QUOTED_OPTION.findall(note)) > 1)
     known = siblings.keys() | _TYPES.keys()
     return next((each for each in told if each and known.isdisjoint(each.get("enum", ()))), schema)
@@ -366,7 +366,7 @@ _ONE_OF = compile_lazily(
     r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
 )
 QUOTED_OPTION = compile_lazily(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
-_NEXT_MEMBER = compile_lazily(r",\s{0,9}[\"'`]\w{1,60}[\"'`]\s?:")
+_MEMBER = compile_lazily(r",?\s{0,9}[\"'`]\w{1,60}[\"'`]\s?:")
 _OFFERED = compile_lazily(  # classify it as `a` or `b`
     r"(?i)\b(?:classify|categori[sz]e|label|grade|route|choose|pick|select|decide|binary|choices?|score|options?|answer"
     r"|either)\b[^.!?\n\"'`]{0,60}(?P<options>(?P<sign>[\"'`])[\w -]{1,40}(?P=sign)"

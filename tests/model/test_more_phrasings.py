@@ -504,9 +504,9 @@ PHRASINGS["orders before what they are about"] = [
 
 PHRASINGS["kinds that agents, graders and extractors need"] = [
     (  # Griptape's: the schema stands in the instructions, the list is ordered by the user
-        'Template: """{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}""" ¦ '
+        'Template: """{"type": "object", "properties": {"name": {"description": "Name of a user", "type": "string"}}, "required": ["name"]}""" ¦ '
         'Extract information into an array of JSON objects.\nText: """Ann met Bob."""\n\nJSON array:',
-        is_json(lambda v: isinstance(v, list) and all(list(each) == ["name"] for each in v)),
+        is_json(lambda v: {"name": "Ann"} in v and {"name": "description"} not in v),
     ),
     (  # a message that only announces the answer
         "What is 3 + 4? ¦ Answer:",

@@ -1,6 +1,6 @@
 """Changes of files in a text (aider): blocks of what is searched for and what replaces it, diffs, or whole files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from mockserver.model.orders import write_stub
 from mockserver.model.vocabulary import cut_excerpt
 
 
-class Change(Struct, frozen=True):
+class LineChange(Struct, frozen=True):
     """A line of a file that becomes other lines; a new file has no line yet."""
 
     path: str
@@ -42,27 +42,34 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     said = "\n".join(each.text for each in call.messages if each.role == "user")
     files = {shown["path"]: shown["text"] for shown in _FILE.finditer(said)}
     request = cut_excerpt(call.last_user)
-    write = {"blocks": Change.write_block, "files": Change.write_file, "diffs": Change.write_diff}[form.lastgroup or ""]
+    write = {"blocks": LineChange.write_block, "files": LineChange.write_file, "diffs": LineChange.write_diff}[
+        form.lastgroup or ""
+    ]
     changes = "\n\n".join(map(write, _list_changes(request, files)))
     asked = replace(call, messages=(Message("user", request),))
     return TextAgent(asked, lambda calls: "", lambda answer: changes or answer)
 
 
-def _list_changes(request: str, files: Mapping[str, str]) -> Iterator[Change]:
+def _list_changes(request: str, files: Mapping[str, str]) -> Iterator[LineChange]:
     """Yield the lines in which something is replaced; else what is ordered of a file, behind its last line."""
     if swap := _SWAP.search(request):
         for path, text in files.items():
             lines = [line for line in text.splitlines() if swap["old"] in line]
-            yield from (Change(path, text, line, line.replace(swap["old"], swap["new"])) for line in lines[:1])
+            yield from (LineChange(path, text, line, line.replace(swap["old"], swap["new"])) for line in lines[:1])
     elif _CHANGING.search(request):
         named = [path for path in files if path in request] or _PATH.findall(request) or [*files]
         for path in named[:1]:
             text = files.get(path, "").rstrip()
             last = text.rpartition("\n")[2]
             stub = write_stub(path.rpartition(".")[2], request)
-            yield Change(path, text, last, f"{last}\n\n\n{stub}" if last else stub)
+            yield LineChange(path, text, last, f"{last}\n\n\n{stub}" if last else stub)
 
 
+_WRITERS: Mapping[str, Callable[[LineChange], str]] = {  # by the groups of `_FORM`
+    "blocks": LineChange.write_block,
+    "files": LineChange.write_file,
+    "diffs": LineChange.write_diff,
+}
 _FORM = compile_lazily(
     r"(?i)\bmust use this \W?(?:(?P<blocks>search/replace block)|(?P<files>file listing))\W? format"
     r"|\breturn edits similar to (?P<diffs>unified diffs)\b"

@@ -19,7 +19,7 @@ from mockserver.model.prose import SENTENCE
 from mockserver.model.vocabulary import cut_excerpt
 
 
-class Row(Struct, frozen=True):
+class GraphRow(Struct, frozen=True):
     """The kind of a row, the names of its other cells, and the signs before it and between its cells."""
 
     kind: str
@@ -37,7 +37,7 @@ class Row(Struct, frozen=True):
 
 def read(call: Call, prompt: str) -> TextAgent | None:
     shown = islice(_ROW.finditer(prompt), _MOST) if "<|" in prompt else ()
-    rows = [Row(row["kind"], re.findall(r"\w+", row["cells"]), row["opening"], row["sign"]) for row in shown]
+    rows = [GraphRow(row["kind"], re.findall(r"\w+", row["cells"]), row["opening"], row["sign"]) for row in shown]
     entity = next((row for row in rows if not any("source" in cell for cell in row.cells)), None)
     relation = next((row for row in rows if any("source" in cell for cell in row.cells)), None)
     if entity is None or relation is None:
@@ -52,7 +52,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     return TextAgent(call, lambda calls: "", lambda answer: f"{lines}\n{''.join(_END.findall(prompt)[-1:])}".strip())
 
 
-def _write_rows(text: str, entity: Row, relation: Row, kinds: Sequence[str]) -> Iterator[str]:
+def _write_rows(text: str, entity: GraphRow, relation: GraphRow, kinds: Sequence[str]) -> Iterator[str]:
     """Yield the rows of the entities in a text, then those that relate two of them."""
     stated = [" ".join(each[0].split()) for each in SENTENCE.finditer(text)]
     phrases = {about: [each for each in find_phrases(about) if each.kind == "name"] for about in stated}

@@ -168,7 +168,9 @@ def _cut_up(draw: st.DrawFn, text: bytes) -> bytes:
 
 
 _PARTS = [{"type": "text", "text": "hello"}, {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]
+_RANKED = {"model": "m", "query": "the sea", "documents": ["a street", "the sea"], "return_documents": True}
 DOCUMENTS: Mapping[str, Sequence[Json]] = {
+    "rerank": (_RANKED, {**_RANKED, "top_n": 1}),
     "embeddings": (
         {"model": "text-embedding-3-small", "input": "the sea"},
         {"model": "text-embedding-3-large", "input": ["the sea", "the land"], "encoding_format": "base64"},
@@ -196,7 +198,6 @@ DOCUMENTS: Mapping[str, Sequence[Json]] = {
         {"input_file_id": "f", "endpoint": "/v1/x", "completion_window": "1h", "metadata": {"a": "b"}},
     ),
 }
-_RANKED = {"model": "m", "query": "the sea", "documents": ["a street", "the sea"], "return_documents": True}
 _EMBEDDERS: Mapping[str, Mapping[str, Sequence[Json]]] = {
     "jina": {
         "embeddings": (

@@ -30,6 +30,7 @@ from mockserver.dialects.cohere import bodies as cohere
 from mockserver.dialects.compatible.perplexity import SEARCH
 from mockserver.dialects.fireworks.bodies import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.bodies import COMPLETION as FIREWORKS_COMPLETION
+from mockserver.dialects.fireworks.bodies import RERANK as FIREWORKS_RERANK
 from mockserver.dialects.gemini.bodies import (
     AUTH_TOKEN,
     BATCH_EMBED,
@@ -294,7 +295,11 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
     "jina": {"embeddings": (jina.EMBED,), "rerank": (jina.RERANK,)},
     "voyage": {"embeddings": (voyage.EMBED,), "rerank": (voyage.RERANK,)},
     "compatible": {"search": (SEARCH,)},
-    "fireworks": {"chat": (FIREWORKS_CHAT,), "completions": (FIREWORKS_COMPLETION,)},
+    "fireworks": {
+        "chat": (FIREWORKS_CHAT,),
+        "completions": (FIREWORKS_COMPLETION,),
+        "rerank": (FIREWORKS_RERANK,),
+    },
     "gemini": {
         **dict.fromkeys(("generateContent", "streamGenerateContent"), (MessageModel(GENERATE),)),
         "countTokens": (MessageModel(COUNT_TOKENS),),

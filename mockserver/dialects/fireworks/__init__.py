@@ -1,7 +1,7 @@
-"""Fireworks: text completions with their published schema, chat, embeddings, and recordings (https://docs.fireworks.ai)."""
+"""Fireworks: text completions with their published schema, chat, embeddings, rerank (https://docs.fireworks.ai)."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from pydantic_core import to_json
 
@@ -30,6 +30,8 @@ from mockserver.dialects._reply import (
     make_request_hex,
     write_request_id,
 )
+from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked
+from mockserver.dialects.fireworks.bodies import RERANK
 from mockserver.dialects.fireworks.request import (
     NAME,
     make_completion_options,
@@ -38,11 +40,14 @@ from mockserver.dialects.fireworks.request import (
     measure_usual,
     parse_chat,
     parse_completion,
+    refuse,
 )
 from mockserver.kinds.embeddings import Embeddings
+from mockserver.kinds.rerank import Ranking
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextLayout, TextRenderer
 
+USUAL_RERANKER = "accounts/fireworks/models/qwen3-reranker-8b"
 TOKENS_OF_PROMPTS = 600_000  # in a minute
 TOKENS_GENERATED = 120_000  # in a minute
 
@@ -63,6 +68,20 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     return make_embeddings_reply(outcome, call.raw.get("encoding_format"), write_request_id(call.http, call))
+
+
+_parse_rerank = partial(parse_rerank, dialect=NAME, model=RERANK, refuse=refuse, usual_model=USUAL_RERANKER)
+
+
+def _render_rerank(call: Call, outcome: Ranking) -> Reply:
+    find_document = None if call.raw.get("return_documents") is False else call.documents.__getitem__
+    body = {
+        "object": "list",
+        "model": outcome.model,
+        "data": list_ranked(outcome, show_ranked, find_document),
+        "usage": {"prompt_tokens": outcome.tokens, "total_tokens": outcome.tokens},
+    }
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def _write_answer_lines(call: Call, answer: Answer) -> str:
@@ -196,6 +215,7 @@ DIALECT = Dialect(
         Operation("chat", "POST", "/chat/completions", parse=parse_chat, render=_render_chat, shows_reasoning=True),
         make_messages_operation(NAME, "/messages"),
         Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
+        Operation("rerank", "POST", "/rerank", parse=_parse_rerank, render=_render_rerank),
         *AudioApi(NAME, write_request_id, show=hide_usage).make_hearing_operations(),
         *make_model_operations(NAME, write_request_id),
     ),
@@ -209,5 +229,5 @@ DIALECT = Dialect(
         "accounts/fireworks/models/qwen3-8b",
     ),
     own_features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
-    missing=dict.fromkeys(("/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"),
+    missing=dict.fromkeys(("/responses", "/accounts", "/workflows"), "{json: {}}"),
 )

@@ -228,3 +228,15 @@ ChatCompletionRequest = shape(
 )
 COMPLETION = BodyModel(CompletionRequest)
 CHAT = make_chat_model(ChatCompletionRequest)
+
+# `POST /rerank` (https://docs.fireworks.ai/api-reference/rerank-documents).
+RERANK = BodyModel(
+    shape(
+        model=optional(str),
+        query=str,
+        documents=list_of(str, 1),
+        top_n=optional(integer(1)),
+        return_documents=optional(bool),
+        task=optional(str),
+    )
+)

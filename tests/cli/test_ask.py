@@ -86,7 +86,7 @@ def test_an_operation_that_the_dialect_lacks_is_one_line(rules: Path) -> None:
     assert (ran.code, ran.err) == (
         2,
         'mockserver: "fireworks" has no operation "responses"; '
-        "it has completions, chat, embeddings, transcriptions, translations\n",
+        "it has completions, chat, embeddings, rerank, transcriptions, translations\n",
     )
 
 

@@ -97,6 +97,8 @@ CHANGED = {
 MACHINE = {
     "host": "0.0.0.0",
     "port": 1,
+    "tls_cert": "cert.pem",
+    "tls_key": "key.pem",
     "workers": 2,
     "state": "redis://127.0.0.1",
     "cassettes": "a",

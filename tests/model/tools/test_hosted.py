@@ -164,7 +164,7 @@ def use_of_mcp(conversation: Call, **options: Any) -> Item | None:
 
 def test_a_server_of_unknown_tools_is_only_listed_once() -> None:
     listed = use_of_mcp(call("hello"))
-    assert listed == Item("mcp_list_tools", {"server_label": "wiki", "tools": [], "error": None})
+    assert listed == Item("mcp_list_tools", {"server_label": "wiki", "tools": []})
     done = Message("assistant", parts=({"type": "mcp_list_tools", "server_label": "wiki"},))
     assert use_of_mcp(call("hello", done)) is None
 

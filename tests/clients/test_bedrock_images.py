@@ -76,6 +76,13 @@ def test_stabilitys_models(client: Any) -> None:
         invoke(client, "stability.stable-image-core-v1:1", {"mode": "text-to-image"})
 
 
+def test_images_are_not_streamed(client: Any) -> None:
+    with pytest.raises(ClientError, match="The model is unsupported for streaming"):
+        client.invoke_model_with_response_stream(
+            modelId="amazon.nova-canvas-v1:0", body=json.dumps(ask_canvas("A red fox"))
+        )
+
+
 def test_rules_answer(server: MockServer, client: Any) -> None:
     server.on("*fox*", operation="images").reply(image={"color": "teal", "text": "Fox"})
     server.on("*bear*", operation="images").fail(429)

@@ -69,11 +69,11 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a body in the format of its model's family. Raises Failure."""
     model = read_model(http)
     embedder = next((each for each in EMBEDDERS if each.reads(model, body)), None)
+    painter = None if embedder is not None else find_painter(model, body)
+    if http.path.endswith("-stream") and (embedder is not None or painter is not None):
+        raise Failure("bad_parameter", "The model is unsupported for streaming.")
     if embedder is not None:
-        if http.path.endswith("-stream"):
-            raise Failure("bad_parameter", "The model is unsupported for streaming.")
         return parse_embeddings(http, body, embedder=embedder, validation=validation)
-    painter = find_painter(model, body)
     if painter is not None:
         return parse_images(http, body, painter, validation)
     if reads_ranking(model, body):

@@ -246,6 +246,15 @@ def test_what_does_not_exist_or_may_not_be(client: OpenAI, assistant: str) -> No
         client.beta.threads.retrieve(thread)
 
 
+def test_a_format_without_a_type_is_refused(client: OpenAI, assistant: str) -> None:
+    wrong: Any = {"json_schema": {"name": "person"}}
+    with pytest.raises(openai.BadRequestError, match=r"Missing required parameter: 'response_format.type'"):
+        client.beta.assistants.create(model="gpt-4o", response_format=wrong)
+    thread = client.beta.threads.create()
+    with pytest.raises(openai.BadRequestError, match=r"Missing required parameter: 'response_format.type'"):
+        client.beta.threads.runs.create(thread.id, assistant_id=assistant, response_format=wrong)
+
+
 def test_azure_has_them_too(server: Served) -> None:
     address = server.base("azure_openai")
     with AzureOpenAI(azure_endpoint=address, api_key="any", api_version="2024-05-01-preview") as client:

@@ -20,8 +20,9 @@ from mockserver.dialects._fields import (
     shape,
     text,
     text_or,
+    text_or_object,
 )
-from mockserver.dialects._openai_api.chat_bodies import Efforts, Metadata
+from mockserver.dialects._openai_api.chat_bodies import Efforts, Metadata, ResponseFormat
 from mockserver.dialects._openai_api.objects.resource import New, Resource, find_owner
 from mockserver.dialects._parse import Body
 from mockserver.kinds.kept import ASSISTANTS, RUNS, THREAD_MESSAGES, THREADS
@@ -30,7 +31,7 @@ from mockserver.kinds.objects import Objects
 TOOL = shape(
     type=literal("function", "code_interpreter", "file_search"), function=optional(Object), file_search=optional(Object)
 )
-FORMAT = optional(text_or("<an object>", Object))
+_FORMAT = optional(text_or_object(ResponseFormat))
 # What an assistant states of its answers, and a run may state otherwise.
 STANDING: Mapping[str, Any] = MappingProxyType(
     {
@@ -40,7 +41,7 @@ STANDING: Mapping[str, Any] = MappingProxyType(
         "metadata": optional(Metadata),
         "temperature": optional(number(0, 2)),
         "top_p": optional(number(0, 1)),
-        "response_format": FORMAT,
+        "response_format": _FORMAT,
         "reasoning_effort": optional(Efforts),
     }
 )

@@ -18,11 +18,10 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import BodyModel, Object, list_of, optional, shape
+from mockserver.dialects._fields import BodyModel, Object, list_of, optional, shape, text_or
 from mockserver.dialects._openai_api.chat import make_chat_call
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.assistants import (
-    FORMAT,
     MESSAGE,
     STANDING,
     THREAD,
@@ -48,7 +47,7 @@ _ASKED: Mapping[str, Any] = {
     **STANDING,
     "model": optional(str),
     "stream": optional(Any),
-    "tool_choice": FORMAT,
+    "tool_choice": optional(text_or("<an object>", Object)),
     "parallel_tool_calls": optional(bool),
     "max_prompt_tokens": optional(int),
     "max_completion_tokens": optional(int),

@@ -139,9 +139,13 @@ class Acceptor:
                     accepted, _ = listener.accept()
                 except OSError:  # none is left, or no more files may be open, of which the loop takes care
                     break
-                task = loop.create_task(loop.connect_accepted_socket(make_protocol, accepted, ssl=self._tls))
+                task = loop.create_task(self._open(make_protocol, accepted))
                 self._openings.add(task)
                 task.add_done_callback(self._openings.discard)
+
+    async def _open(self, make_protocol: Callable[[], asyncio.Protocol], accepted: socket.socket) -> None:
+        with suppress(OSError):  # a handshake of TLS that failed
+            await asyncio.get_running_loop().connect_accepted_socket(make_protocol, accepted, ssl=self._tls)
 
 
 class AcceptingServer(uvicorn.Server):

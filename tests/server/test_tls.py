@@ -1,10 +1,13 @@
 """TLS: official clients over https and wss, both versions of HTTP, and certificates that cannot be used."""
 
 import asyncio
+import gc
 import ipaddress
 import os
+import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -92,6 +95,19 @@ def test_a_client_without_trust_or_tls(server: MockServer) -> None:
     with pytest.raises(httpx2.RemoteProtocolError):
         httpx2.get(server.url.replace("https", "http"))
     assert not server.calls
+
+
+def test_handshakes_that_fail_are_not_worth_a_line(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
+    address = server.url.removeprefix("https://").split(":")
+    clients = [socket.create_connection((address[0], int(address[1])), timeout=60) for _ in range(20)]
+    for client in clients:
+        client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    for client in clients:
+        with suppress(ConnectionResetError):
+            assert client.recv(100) == b""
+        client.close()
+    gc.collect()
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(

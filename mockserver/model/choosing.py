@@ -37,6 +37,7 @@ from mockserver.model.vocabulary import (
 )
 
 THRESHOLD = 0.7
+_ALONE = 0.5  # for the only tool: clients offer one because they need it
 
 
 class Utterance:
@@ -546,7 +547,9 @@ _DENIAL = compile_lazily(
 _TURN = compile_lazily(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
 _IDLE = compile_lazily(
     r"(?i)^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\bwhat\s+can\s+you\s+do\b"
-    r"|\b(?:what|which|explain|describe|do\s+you\s+have|you\s+have\s+access\s+to)\b.{0,60}\b(?:tools?|functions?)\b"
+    r"|\b(?:what|which)(?:\s+(?:of|the|your|are))*\s+(?:tools|functions)\b"
+    r"|\b(?:list|do\s+you\s+have|you\s+have\s+access\s+to)\b.{0,40}\b(?:tools|functions)\b"
+    r"|\b(?:explain|describe)\b.{0,40}\b(?:tools?|functions?)\b"
     r"|\bhow\s+(?:does"
     r"|do)\b.{0,60}\bwork\b"
     r"|\b(?:who|how)\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|feel)\b"
@@ -583,7 +586,8 @@ def find_tool_requests(text: str, offers: Offers) -> Sequence[ToolRequest]:
             if last is None or later or tool is not last.tool or (tool.name in written and tool.name in last.text):
                 found.append(ToolRequest(tool, written, later))
             else:  # more about the same
-                found[-1] = replace(last, text=f"{last.text}, {written}")
+                joint = "." if clauses[at].is_first else ","
+                found[-1] = replace(last, text=f"{last.text}{joint} {written}")
     return found
 
 
@@ -689,7 +693,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
             return _PENALTIES["runs code"] if offer.runs_code else 0.0
         return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
-    tool = offers.find_best(said, least=THRESHOLD, against=weigh_against)
+    tool = offers.find_best(said, least=THRESHOLD if len(offers.tools) > 1 else _ALONE, against=weigh_against)
     return [] if tool is None else [tool]
 
 
@@ -738,8 +742,9 @@ POINTS_BACK = compile_lazily(
     r"|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b"
 )
 _ANY_TOOL = compile_lazily(
-    r"(?i)\W*(?:(?:use|call|using|calling|run)\s+)?(?:(?:any|the|your|a)\s+)?(?:tools?|functions?)"
-    r"(?:\s+calls?)?\s*(?:for\s+this|here|please|at\s+all)?\s*$"
+    r"(?i)\W*(?:(?:(?:use|call|using|calling|run)\s+)?(?:(?:any|the|your|a)\s+)?(?:tools?|functions?)(?:\s+calls?)?"
+    r"|(?:use|call|using|calling|run|running)\s+(?:it|them|that|this))"
+    r"\s*(?:for\s+this|here|please|at\s+all|yet|now|again)?\s*$"
 )
 HANDOFF = compile_lazily(
     r"(?:\w{1,40}[-.])?(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_",

@@ -163,7 +163,9 @@ _CONDITION = compile_lazily(
     r"(?i)\b(?:if|when|whenever|only|unless|in\s+case|where|questions?|requests?|as\s+needed|asks?|about|more\s+than|"
     r"twice|until|without)\b"
 )
-_JOINT = compile_lazily(r"(?i)\b(?:before|after)\b")
+_JOINT = compile_lazily(
+    r"(?i)\b(?:before|after)\b(?!\s+(?:you\s+|giving\s+)?(?:answer|conclu|final|finish|repl|respon|return|the\s+user))"
+)
 _HANDING_OVER = compile_lazily(
     r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,40}?\b(?:to|back)\b"
 )
@@ -499,7 +501,8 @@ def _add_sources(found: Sequence[ToolRequest], work: Offers, text: str) -> Seque
 
 def _find_searcher(text: str) -> Callable[[Tool], bool]:
     """Return which tools are a search for what a text asks: the provider's own only for what is new."""
-    asks = ("?" in text or not _ASKING.isdisjoint(split_words(text)[:1])) and not _TO_YOU.search(text)
+    begins = split_words(text)[:1]
+    asks = ("?" in text or not (_ASKING | _LOOKING_UP).isdisjoint(begins)) and not _TO_YOU.search(text)
     is_news = _NEWS.search(text) is not None
     return lambda tool: bool(asks and _searches_anything(tool)) or (is_news and tool.kind.startswith("web_search"))
 
@@ -520,13 +523,14 @@ _SEARCHING = make_vocabulary(
     "search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse sql database"
 )
 _ASKING = make_vocabulary("what who whose when where which how")
-_SEARCHED = make_vocabulary("query question q search input keywords topic term request")
+_LOOKING_UP = make_vocabulary("search find lookup look google browse")
+_SEARCHED = make_vocabulary("query queries question q search input keywords topic term request")
 _NEWS = compile_lazily(
     r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|20[2-9]\d"
     r"|(?:this|last) (?:week|month|year))\b"
 )
 _TO_YOU = compile_lazily(
-    r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
+    r"(?i)\b(?:are|do) you\b|\b(?:what|how) (?:can|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
 )
 
 

@@ -7,7 +7,6 @@ remarkable besides; the other tables stand at the end.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -89,7 +88,7 @@ def ask_for_parts(props: Sequence[Property]) -> Sequence[Property]:
 
 def _ask_for_part(prop: Property, known: frozenset[str]) -> Property:
     asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
-    return replace(prop, scorers={**prop.scorers, **dict.fromkeys(islice(asked, 1), _score_part)})
+    return replace(prop, scorers={**prop.scorers, **dict.fromkeys(asked, _score_part)})
 
 
 def read_property(name: str, schema: Json, order: int, *, owner: str = "", is_item: bool = False) -> Property:
@@ -557,8 +556,8 @@ _PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
     "brand": {"forename": make_vocabulary("model")},
     "manufacturer": {"forename": make_vocabulary("model")},
     "model": {"rest": make_vocabulary("make brand manufacturer")},
-    "city": {"city": make_vocabulary("state province")},
-    "town": {"city": make_vocabulary("state province")},
+    "city": {"city": make_vocabulary("state province"), "town": make_vocabulary("city")},
+    "town": {"city": make_vocabulary("state province"), "town": make_vocabulary("town")},
 }
 _HEADS = make_vocabulary("time date place person")
 _VAGUE = make_vocabulary("query text number title name")

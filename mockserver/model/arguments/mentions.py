@@ -351,8 +351,9 @@ def _make_phrase(text: str, part: Sequence[PlacedWord]) -> Mention:
     start = part[0].start
     end = part[-1].end
     is_name = part[0].word[0].isupper()
-    state = _STATE.match(text, end) if is_name and text[end : end + 1] == "," else None
-    end = state.end() if state else end
+    place = _PLACE.match(text, end) if is_name and text[end : end + 1] == "," else None
+    if place and (place["state"] or _is_country(place["country"]) and not _is_country(text[start:end])):
+        end = place.end()  # the city is a part of it
     if text[end : end + 1] == ":":  # words that only announce what follows: "Contacts: Mia, Leo"
         unit = "label"
     elif _is_announced(text, start, articles_only=True):
@@ -362,6 +363,10 @@ def _make_phrase(text: str, part: Sequence[PlacedWord]) -> Mention:
         is_lone = is_name and len(part) == 1 and _opens(text, start) and bool(follows)
         unit = "lead" if is_lone and not _is_verb_of(follows[0]) else ""
     return Mention("name" if is_name else "words", text[start:end], start=start, end=end, unit=unit)
+
+
+def _is_country(name: str) -> bool:
+    return name.lower() in read_word_set("countries")
 
 
 def _is_verb_of(word: str) -> bool:
@@ -547,11 +552,12 @@ _ONE = compile_lazily(r"(?i)\ban? $")
 _DOES = compile_lazily(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
 _THE_NAME = compile_lazily(r" the [A-Z]")
 _BY = compile_lazily(r" by [A-Z]")
-_STATE = compile_lazily(r", [A-Z]{2}\b")
+_PLACE = compile_lazily(r", (?:(?P<state>[A-Z]{2})\b|(?P<country>[A-Z][\w-]{1,20}(?: [A-Z][\w-]{1,20}){0,3}+))")
 # The values in a mention, by its kind, in groups that are named as their own kinds.
 _PARTS: Mapping[str, re.Pattern[str]] = {
     "name": compile_lazily(
         r"(?P<city>[^\n,]{1,80}?), (?P<state>[A-Z]{2})"
+        r"|(?P<town>[^\n,]{1,80}?), (?P<country>[^\n,]{3,80})"
         r"|(?P<forename>[^\s,]{1,80}) (?P<rest>(?:[^\n,]{1,200} )?(?P<surname>[^\s,]{1,80}))"
     ),
     "words": compile_lazily(rf"(?P<hue>{'|'.join(sorted(read_word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),

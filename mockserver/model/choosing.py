@@ -146,7 +146,7 @@ class Offer(Struct, frozen=True, eq=False):
         reads = asks_to_read(self.verb)
         if other or (said.is_action and reads and find_keys(said.leading).isdisjoint(find_keys(self.verb))):
             return _WEIGHTS["other verb"]
-        if said.leading and _begin_with(said, [word for word in self.name if word.share > 0.45]):
+        if said.leading and _begin_with(said, [word for word in self.name if word.share > 0.2]):
             return _WEIGHTS["same verb"]
         if _ASKING.isdisjoint(said.words[:1]):
             return 0.0

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 
 from msgspec.structs import replace
 
@@ -27,6 +27,9 @@ def unwrap(call: Call) -> Call:
         said = tuple(message for message in said if message.role != "user" or message.text or message.parts)
         if any(message.role == "user" for message in said):
             call = replace(call, messages=said)
+    kept = tuple([last for before, last in pairwise((Message("user"), *call.messages)) if not _urges(before, last)])
+    if len(kept) < len(call.messages):
+        call = replace(call, messages=kept)
     *before, last = call.messages or (Message("user"),)
     points_back = last.role == "user" and _FORMAT_REQUEST.fullmatch(last.text.strip())
     if points_back and any(message.role == "user" for message in before):
@@ -105,6 +108,12 @@ def _is_nudge(before: Message, last: Message) -> bool:
     asked = split_words(re.split(r"[.!?\n]", last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
     goes_on = bool(asked) and {*read_english("going_on", "formats")}.issuperset(asked)
     return (goes_on and before.role == "assistant") or _MISSES_CALL.search(last.text) is not None
+
+
+def _urges(before: Message, last: Message) -> bool:
+    """Return whether a message behind a tool's result only says what to do with it: to answer, or to go on."""
+    follows = last.role == "user" and before.role == "tool" and not last.parts
+    return follows and len(last.text) < _LONGEST_URGE and _ON_RESULT.search(last.text) is not None
 
 
 def _unwrap(message: Message) -> Message:
@@ -193,6 +202,11 @@ _FORMAT_REQUEST = compile_lazily(  # You must format the previous response as st
 )
 _ANSWER_LABEL = compile_lazily(r"\s{0,9}(?:\w{1,20} ){0,2}\w{1,20}:\s{0,9}")
 _LONGEST_NUDGE = 200  # characters
+_LONGEST_URGE = 400
+_ON_RESULT = compile_lazily(  # Analyze the tool result. If requirements are met, provide the Final Answer.
+    r"(?is)\b(?:tool|function)(?:'s)?\s(?:call\s)?(?:results?|outputs?|responses?)\b.*\b(?:(?:final|an|the|your)\sanswer"
+    r"|next\s(?:tool|step)|continue|proceed)\b"
+)
 _LAST_LABEL = compile_lazily(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
 _CASE = compile_lazily(  # a label, and what it is, behind a line that separates
     r"\n(?:[ \t]*+|[#=*~-]{3}[^\n]*+)\n(?=[A-Za-z][\w ]{0,30}:\s?\S)"
@@ -201,7 +215,8 @@ _SOURCE = (
     r"(?i:input|source|text|document|passage|article|transcript|content|email|review|current_message|real data"
     r"|conversation|messages?|quer(?:y|ies)|question)"
 )
-_MATERIALS = (  # to be read for values, by how it is set apart: in tags, between rules, at the end
+_MATERIALS = (  # to be read for values, by how it is set apart: by a label, in tags, between rules, at the end
+    compile_lazily(r"(?s)\A\s*+(?:Current )?Task: (?P<said>\S.{0,8000}?)\n\n(?=This is the expected criteria)"),
     compile_lazily(rf"(?s)<(?P<tag>(?:{_SOURCE}[_ ]?){{1,2}})>\s*+(?P<said>\S.{{0,8000}}?)</(?P=tag)>"),
     compile_lazily(
         rf"(?s)\n(?P<mark><<|={{2,20}}|-{{1,20}}|#{{1,4}})[ \t]?(?:\w{{3,8}} )?{_SOURCE}[ \t]?[>=#-]{{0,20}}[ \t]*+\n"

@@ -261,7 +261,7 @@ def _find_last_word(order: re.Match[str]) -> str:
 
 def remove_form(call: Call) -> Call:
     """Return the call without the user's sentences that only order a form: they ask for nothing and name no value."""
-    names = [tool.name for tool in call.tools]
+    names = [*(tool.name for tool in call.tools), "tool", "function"]
     messages = find_closing(call).call.messages
     texts = [_strip_form(each.text, names) if each.role == "user" else each.text for each in messages]
     kept = [text if _TWO_LETTERS.search(text) else old.text for text, old in zip(texts, call.messages, strict=True)]
@@ -269,7 +269,7 @@ def remove_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """Return a text without sentences that order a form and name no tool; if none is left, what follows the forms."""
+    """Return a text without sentences that order a form and tell of no tool; if none is left, what follows the forms."""
     text = cut_manual(text)
     if _list_form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -205,7 +205,8 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     offers = find_offers(offered)
     last = _find_last_command(call, offered)
     call = remove_form(call)
-    uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offers), seed))
+    pending = () if mode == "named" else _find_rejected(call, offers) or find_pending_calls(call, offers)
+    uses = tuple(_use_pending(call, pending, seed))
     if not uses:
         fallback = ToolUse(last) if last else (_use_answering if mode == "auto" else _use_demanded)(call, offers, seed)
         uses = (fallback,) if fallback else ()
@@ -412,7 +413,8 @@ def find_pending_calls(call: Call, offers: Offers) -> Sequence[PendingCall]:
     requests = _find_wanted(call, work) or _find_fed(call.last_user, work, ordered.open)
     if ordered.always or ordered.last or ordered.pairs:
         requests = _add_ordered(requests, ordered, offers, call.last_user)
-    done = Counter([made.name for made in list_recent_tool_calls(call)])
+    rejected = {result.tool_call_id for result in _list_rejections(call)}
+    done = Counter([made.name for made in list_recent_tool_calls(call) if made.id not in rejected])
     found = list[PendingCall]()
     stage = 0
     for at, request in enumerate(requests):
@@ -425,6 +427,33 @@ def find_pending_calls(call: Call, offers: Offers) -> Sequence[PendingCall]:
         only = len(every) == 1
         found += [PendingCall(request.tool, _complete(said, call, request) if only else said, stage) for said in left]
     return found
+
+
+def _list_rejections(call: Call) -> Sequence[Message]:
+    """Return the results of this turn that ask to call the tool again with other arguments."""
+    return [each for each in call.since_user if each.tool_call_id and _AGAIN.search(each.text[:_LONGEST_RESULT])]
+
+
+def _find_rejected(call: Call, offers: Offers) -> Sequence[PendingCall]:
+    """Return the last calls whose results ask for others, with what these suggest before what the user said."""
+    names = {made.id: made.name for made in list_recent_tool_calls(call)}
+    last = [*takewhile(lambda each: each.tool_call_id, reversed(call.messages))]
+    rejected = [each for each in _list_rejections(call) if each in last]
+    tools = {tool.name: tool for tool in reversed(offers.tools)}
+    return [
+        PendingCall(tool, find_arguments(tool, call.last_user).add_stated(_read_suggestion(result.text, tool)))
+        for result in rejected
+        if (tool := tools.get(names.get(result.tool_call_id or "", "")))
+    ]
+
+
+def _read_suggestion(text: str, tool: Tool) -> Mapping[str, Json]:
+    """Return the arguments that a result suggests: did you mean Mexico City?"""
+    hint = _SUGGESTED.search(text[:_LONGEST_RESULT])
+    properties = list_properties(tool)
+    said = find_mentions(hint["said"] if hint else "").drop_phrases()
+    given, _ = said.assign(properties, lambda name, value: True, required=properties)
+    return given
 
 
 def find_calls_of(call: Call, tool: Tool) -> Iterator[PendingCall]:
@@ -566,7 +595,7 @@ def _order_by_tool(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: st
 
 def _split_request(request: ToolRequest) -> Sequence[Mentions]:
     """Return what a request says of each call: of one for each set of values in its words, or of a single one."""
-    said = find_mentions(request.text)
+    said = find_arguments(request.tool, request.text)
     sets = said.split(list_properties(request.tool))[:_MOST_SETS]
     if len(sets) > 1:
         given = _find_stated(request.tool, said)
@@ -586,7 +615,12 @@ def _complete(said: Mentions, call: Call, request: ToolRequest) -> Mentions:
         return said
     if refers_back(request.text):
         texts[0] = _put_result(call, request.text) + _write_content(call, request.tool)
-    return find_mentions(*dict.fromkeys(texts))
+    return find_arguments(request.tool, *dict.fromkeys(texts))
+
+
+def find_arguments(tool: Tool, *texts: str) -> Mentions:
+    """Return the values in texts, the most important first, but for words that only name the tool itself."""
+    return find_mentions(*texts).drop_words(frozenset(split_words(tool.name)) | _TOOL)
 
 
 def _put_result(call: Call, text: str) -> str:
@@ -660,6 +694,11 @@ CLIENT_KINDS = ("function", "custom")  # of tools that the client runs
 _FOR_PEOPLE = frozenset(
     {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}
 )
+_TOOL = frozenset({"tool", "function"})
+_AGAIN = compile_lazily(
+    r"(?i)\bfix (?:the|your|these) errors?\b|\b(?:try|call(?: it| the \w+)?) again\b|\bdid you mean\b"
+)
+_SUGGESTED = compile_lazily(r"(?i)\b(?:did you mean|use|again with|should be|expected)\b:?\s+(?P<said>[^\n]{1,200})")
 _NUMBER = compile_lazily(r"-?\d{1,15}(?:\.\d{1,15})?")
 _UNQUOTED = {ord('"'): "'", ord("\n"): " "}
 _MOST_SETS = 16

@@ -31,7 +31,7 @@ from mockserver.model.arguments.assigning import (
 )
 from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Mention, Property
 from mockserver.model.arguments.mentions import read
-from mockserver.model.vocabulary import keep_ends, make_vocabulary, split_name
+from mockserver.model.vocabulary import keep_ends, make_vocabulary, split_name, split_words
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "find_mentions"]
 
@@ -126,6 +126,16 @@ class Mentions(Struct, frozen=True):
         """Return the values of the texts for an item that is to be made up: phrases are about all of the list."""
         found = tuple(mention for mention in self.found if mention.kind != "words")
         return replace(self, text=" ", found=found, later=tuple(other.drop_phrases() for other in self.later))
+
+    def drop_words(self, words: frozenset[str]) -> "Mentions":
+        """Return the values of the texts without the names and phrases that consist of these words."""
+        later = tuple([other.drop_words(words) for other in self.later])
+        found = [
+            each
+            for each in self.found
+            if each.kind not in ("name", "words") or not words.issuperset(split_words(each.value))
+        ]
+        return replace(self, found=tuple(found), later=later)
 
     @property
     def orders_to_invent(self) -> bool:

@@ -239,7 +239,9 @@ def find_pairs(text: str) -> Iterator[Mention]:
         yield Mention("pair", found["value"], *found.span("value"), key=found["key"])
     for found in _BECOME.finditer(text) if "digit" in signs and not _COPULAS.isdisjoint(signs) else ():
         yield Mention("pair", found["value"], *found.span("value"), key="status")
-    for found in _SIZE.finditer(text) if "digit" in signs and not _TIMES.isdisjoint(signs) else ():
+    sizes = _SIZE.finditer(text) if "digit" in signs and not _TIMES.isdisjoint(signs) else ()
+    positions = _POSITION.finditer(text) if "digit" in signs and "." in signs else ()
+    for found in (*sizes, *positions):
         yield from (
             Mention("pair", value, *found.span(key), key=key) for key, value in found.groupdict("").items() if value
         )
@@ -352,7 +354,7 @@ def _make_phrase(text: str, part: Sequence[PlacedWord]) -> Mention:
     end = part[-1].end
     is_name = part[0].word[0].isupper()
     place = _PLACE.match(text, end) if is_name and text[end : end + 1] == "," else None
-    if place and (place["state"] or _is_country(place["country"]) and not _is_country(text[start:end])):
+    if place and (place["state"] or (_is_country(place["country"]) and not _is_country(text[start:end]))):
         end = place.end()  # the city is a part of it
     if text[end : end + 1] == ":":  # words that only announce what follows: "Contacts: Mia, Leo"
         unit = "label"
@@ -531,6 +533,9 @@ _SIZE = compile_lazily(  # 800x600, 10 x 20 x 30 cm
     r"(?<![\w.])(?P<width>(?!0x)\d{1,6}(?:\.\d{1,6})?) ?(?:[x×]|by) ?(?P<height>\d{1,6}(?:\.\d{1,6})?)"
     r"(?: ?(?:[x×]|by) ?(?P<depth>\d{1,6}(?:\.\d{1,6})?))?(?!\d| ?[x×.] ?\d)"
     r"(?: ?(?P<unit>[cmk]?m|in|inch(?:es)?|ft|feet|px|pixels)\b)?"
+)
+_POSITION = compile_lazily(  # 52.5200, 13.4050
+    r"(?<![\w.-])(?P<latitude>-?[0-8]?\d\.\d{2,8}), ?(?P<longitude>-?1?\d{1,2}\.\d{2,8})(?![\w.])"
 )
 _BECOME = compile_lazily(r"\d (?:is|was) (?:now |still )?(?P<value>[a-z]{3,20})(?=[.,;!\n]|$)")  # "order 13 is shipped"
 _END_OF_CLAUSE = compile_lazily(

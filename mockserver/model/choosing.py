@@ -583,12 +583,20 @@ def find_tool_requests(text: str, offers: Offers) -> Sequence[ToolRequest]:
         later = bool(place) and (clauses[at].waits or refers_back(clauses[at].text))
         for tool in asked[at]:
             last = found[-1] if found else None
-            if last is None or later or tool is not last.tool or (tool.name in written and tool.name in last.text):
+            again = last is not None and tool.name in last.text and _names_again(tool, written)
+            if last is None or later or tool is not last.tool or again:
                 found.append(ToolRequest(tool, written, later))
             else:  # more about the same
                 joint = "." if clauses[at].is_first else ","
                 found[-1] = replace(last, text=f"{last.text}{joint} {written}")
     return found
+
+
+def _names_again(tool: Tool, text: str) -> bool:
+    """Return whether a text orders another call of a tool, and does not only say what to do the one with."""
+    return (
+        re.search(rf"(?<!with the )(?<!using the )(?<!with )(?<!using )(?<!\w){re.escape(tool.name)}", text) is not None
+    )
 
 
 def find_best(text: str, offers: Offers) -> Tool | None:

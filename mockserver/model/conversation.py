@@ -228,7 +228,7 @@ _MATERIALS = (  # to be read for values, by how it is set apart: by a label, in 
 )
 _MISSES_CALL = compile_lazily(  # You did not use a tool in your previous response!
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
-    r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
+    r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b|\bfix the errors? and try again\b"
 )
 # How messages begin that tell of calls.
 _OPENINGS = {"user": ("For context:", "Observation:"), "assistant": ("Calling tools:",)}

@@ -269,7 +269,7 @@ def remove_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """Return a text without sentences that order a form and tell of no tool; if none is left, what follows the forms."""
+    """Return a text without sentences that only order a form; if none is left, what follows the forms."""
     text = cut_manual(text)
     if _list_form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text

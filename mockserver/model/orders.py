@@ -7,6 +7,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from itertools import chain, dropwhile
@@ -412,15 +413,21 @@ _LETTER_ALONE = compile_lazily(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:sin
 
 def compute(text: str) -> str | None:
     """Return the result of the sum that a text asks for; None where it asks for none."""
-    found = find_sum(text)
-    if found is None:
-        return None
+    wanted = parse_sum(text)
     try:
-        return _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval")))
+        return None if wanted is None else _write_result(_evaluate(wanted))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
-    except (SyntaxError, ValueError):
+    except ValueError:
         return None
+
+
+def parse_sum(text: str) -> ast.expr | None:
+    """Return the sum that a text asks for as Python reads it; None where it asks for none."""
+    found = find_sum(text)
+    with suppress(SyntaxError):
+        return None if found is None else ast.parse(_SUPERFLUOUS.sub("", found).strip(), mode="eval").body
+    return None
 
 
 def find_sum(text: str) -> str | None:
@@ -462,8 +469,6 @@ def _is_question(text: str, found: re.Match[str]) -> bool:
 
 def _evaluate(node: ast.AST) -> Fraction:
     match node:
-        case ast.Expression(body=body):
-            return _evaluate(body)
         case ast.Constant(value=int() | float() as number):
             return Fraction(str(number))
         case ast.UnaryOp(op=ast.USub(), operand=operand):

@@ -28,7 +28,7 @@ from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Failure, Item, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import Mentions, find_mentions, find_record
+from mockserver.model.arguments import NOTHING, Mentions, find_mentions, find_record
 from mockserver.model.choosing import (
     HANDOFF,
     MAX_DESCRIPTION,
@@ -49,6 +49,7 @@ from mockserver.model.choosing import (
 from mockserver.model.form import WHEN_DONE, remove_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.listed_options import choose_values, find_colleague
+from mockserver.model.operations import find_calculation
 from mockserver.model.orders import find_courtesy, find_sum, write_code_values
 from mockserver.model.passages import describe_results, list_result_texts
 from mockserver.model.schema import generate_instance
@@ -205,7 +206,7 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     offers = find_offers(offered)
     last = _find_last_command(call, offered)
     call = remove_form(call)
-    pending = () if mode == "named" else _find_rejected(call, offers) or find_pending_calls(call, offers)
+    pending = () if mode == "named" else _find_rejected(call, offers) or _find_next(call, offers)
     uses = tuple(_use_pending(call, pending, seed))
     if not uses:
         fallback = ToolUse(last) if last else (_use_answering if mode == "auto" else _use_demanded)(call, offers, seed)
@@ -213,6 +214,16 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     if call.options.parallel_tool_calls:
         return uses
     return uses[: next((at for at, use in enumerate(uses, 1) if waits(use)), len(uses))]
+
+
+def _find_next(call: Call, offers: Offers) -> Sequence[PendingCall]:
+    """Return the calls that the user's words need next: those that compute a sum, and what else they ask for."""
+    wanted = find_pending_calls(call, offers)
+    calculation = find_calculation(call, offers.work.tools)
+    if calculation is None:
+        return wanted
+    computing = [PendingCall(each.tool, NOTHING.add_stated(each.arguments)) for each in calculation.waiting]
+    return [*computing, *(each for each in wanted if each.tool not in calculation.tools)]
 
 
 def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
@@ -504,10 +515,16 @@ def _find_wanted(call: Call, offers: Offers) -> Sequence[ToolRequest]:
 
 
 def _find_fed(text: str, offers: Offers, named: Collection[str]) -> Sequence[ToolRequest]:
-    """Return the tool that instructions name, and all of whose arguments a text says that asks for nothing."""
-    if not named or "?" in text or not _ASKING.isdisjoint(split_words(text)[:1]):
+    """Return the tool that instructions name, or the only one, if it takes in what texts say, and a text says it all.
+
+    Such a text asks for nothing.
+    """
+    work = offers.work.tools
+    alone = [tool.name for tool in work if len(work) == 1 and not _TAKING_IN.isdisjoint(split_words(tool.name))]
+    fed = {*named, *alone}
+    if not fed or "?" in text or not _ASKING.isdisjoint(split_words(text)[:1]):
         return ()
-    tools = (tool for tool in offers.work.tools if tool.name in named and len(list_required(tool)) > 1)
+    tools = (tool for tool in work if tool.name in fed and len(list_required(tool)) > 1)
     said = find_mentions(text)
 
     def has_all(tool: Tool) -> bool:
@@ -551,6 +568,7 @@ _FITS_COLLEAGUE = -0.1  # enough for a colleague: its name begins with another v
 _SEARCHING = make_vocabulary(
     "search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse sql database"
 )
+_TAKING_IN = make_vocabulary("extract record save store submit log register parse classify")
 _ASKING = make_vocabulary("what who whose when where which how")
 _LOOKING_UP = make_vocabulary("search find lookup look google browse")
 _SEARCHED = make_vocabulary("query queries question q search input keywords topic term request")
@@ -559,7 +577,8 @@ _NEWS = compile_lazily(
     r"|(?:this|last) (?:week|month|year))\b"
 )
 _TO_YOU = compile_lazily(
-    r"(?i)\b(?:are|do) you\b|\b(?:what|how) (?:can|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
+    r"(?i)\b(?:are|do) you\b|\b(?:what|how) (?:can|could|would|will) you\b"
+    r"|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
 )
 
 

@@ -1,4 +1,4 @@
-"""Sums that tools carry out, an operation with each call: `(4 + 6) * 2` is a call of `add`, then one of `multiply`."""
+"""Sums that tools carry out, a step with each call: `(4 + 6) * 2` is a call of `add`, then one of `multiply`."""
 
 import ast
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +15,8 @@ from mockserver.model.vocabulary import make_vocabulary, split_words
 Number = int | float
 
 
-class Operation(Struct, frozen=True):
-    """A call that computes one operation of a sum."""
+class Computation(Struct, frozen=True):
+    """A call that computes one step of a sum."""
 
     tool: Tool
     arguments: Mapping[str, Number]
@@ -26,7 +26,7 @@ class Calculation(Struct, frozen=True):
     """A sum that tools compute, and the operations that can be called now: none where all are done."""
 
     tools: Collection[Tool]
-    waiting: Sequence[Operation]
+    waiting: Sequence[Computation]
 
 
 class Operator(Struct, frozen=True):
@@ -45,7 +45,7 @@ def find_calculation(call: Call, tools: Sequence[Tool]) -> Calculation | None:
     if wanted is None or not signs or not operators.keys() >= {*signs}:
         return None
     results = _read_results(call)
-    waiting = list[Operation]()
+    waiting = list[Computation]()
 
     def resolve(node: ast.AST) -> Number | None:
         """Return what a part of the sum is; None, if a call has to compute it or another part of it first."""
@@ -55,10 +55,10 @@ def find_calculation(call: Call, tools: Sequence[Tool]) -> Calculation | None:
                 if left is None or right is None:
                     return None
                 operator = operators[type(sign)]
-                operation = Operation(operator.tool, {operator.left: left, operator.right: right})
-                key = _make_key(operation.tool.name, operation.arguments)
+                step = Computation(operator.tool, {operator.left: left, operator.right: right})
+                key = _make_key(step.tool.name, step.arguments)
                 if key not in results:
-                    waiting.append(operation)
+                    waiting.append(step)
                 return results.get(key)
             case ast.UnaryOp(operand=operand):
                 value = resolve(operand)

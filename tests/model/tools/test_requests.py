@@ -14,7 +14,7 @@ from mockserver.model.auto import answer_as_model
 from tests.kit.calls import call
 
 
-def tool(name: str, about: str, **kinds: str) -> Tool:
+def tool(name: str, about: str, /, **kinds: str) -> Tool:
     properties = {key: {"type": kind} for key, kind in kinds.items()}
     return Tool(name, about, {"type": "object", "properties": properties, "required": list(properties)})
 
@@ -170,3 +170,77 @@ def test_a_colleague_is_chosen_by_what_the_name_means(said: str, colleague: str)
 def test_a_quoted_command_is_run() -> None:
     shell, read = tool("bash", "Run a shell command", command="string"), tool("read_file", "Read a file", path="string")
     assert calls("Please run `ls -la src`", shell, read) == [("bash", {"command": "ls -la src"})]
+
+
+SEARCH = tool("unreliable_search", "Search for information, but may fail.", query="string")
+PERSON = tool("lookup_person", "Look up a person", name="string", address="string")
+DISTANCE = tool("calculate_distance", "Calculate distance between two cities.", city_a="string", city_b="string")
+DATABASE = tool("search_database", "Search the database.", query="string")
+IMAGE = tool("get_image", "")
+WEATHER = tool("get_weather", "Get the weather of a city", city="string")
+RATE = tool("lookup_exchange_rate", "Look up an exchange rate.", currency="string")
+STUDENT = tool("extract_student", "Get the student from the text", name="string", school="string")
+PLACE = tool("get_forecast", "Get the forecast of a place", latitude="string", longitude="string")
+SOURCE = tool("country_source", "")
+CAPITAL = tool("capital_lookup", "", country="string")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "offered", "made"),
+    [
+        ("Search for Python tutorials", [SEARCH], [{"query": "Python tutorials"}]),
+        ("Look up Ann who lives in Oslo", [PERSON], [{"name": "Ann"}]),
+        ("How far is Madrid from Lisbon?", [DISTANCE], [{}]),
+        ("Find cities in Europe", [DATABASE], [{"query": "cities in Europe"}]),
+        ("Can you search for information about recurring revenue?", [DATABASE, ADD], [{"query": "recurring revenue"}]),
+        ("What food is in the image you can get from the get_image tool?", [IMAGE], [{}]),
+        ("Ada Lovelace studies at Stanford University.", [STUDENT], [{"name": "Ada Lovelace", "school": "Stanford University"}]),
+        ("What is the weather in Tokyo? Use the get_weather tool.", [WEATHER], [{"city": "Tokyo"}]),
+        ("What is the weather in Tokyo, Japan?", [WEATHER], [{"city": "Tokyo"}]),
+        ("What is the weather in Tokyo, Oslo and Rome?", [WEATHER], [{"city": "Tokyo"}, {"city": "Oslo"}, {"city": "Rome"}]),
+        ("What's the forecast for Berlin? (52.5200, 13.4050)", [PLACE], [{"latitude": "52.5200", "longitude": "13.4050"}]),
+        ("Always call `country_source` first, then call `capital_lookup` with that before replying. ¦ Use the tools.", [SOURCE, CAPITAL], [{}]),
+        ("What tools do you have available? Just list them.", [WEATHER], []),
+        ("List the names of the tools that you have access to", [WEATHER], []),
+        ("Acknowledge the available exchange-rate tool without calling it.", [RATE], []),
+        ("Use tool search to load lookup_exchange_rate. Do not call it yet.", [RATE], []),
+        ('Return only this JSON object and do not call tools: {"total":42}', [ADD], []),
+    ],
+)  # fmt: skip
+def test_what_live_models_call(prompt: str, offered: list[Tool], made: list[dict[str, str]]) -> None:
+    found = [arguments for _, arguments in calls(prompt, *offered)]
+    assert len(found) == len(made)
+    assert all(wanted.items() <= arguments.items() for wanted, arguments in zip(made, found, strict=True))
+
+
+def answer_after(name: str, arguments: dict[str, str], result: str, *more: Message) -> tuple[Message, ...]:
+    made = ToolCall("c1", name, json.dumps(arguments))
+    return (Message("assistant", tool_calls=(made,)), Message("tool", result, tool_call_id="c1"), *more)
+
+
+URGED = Message(
+    "user",
+    "Analyze the tool result. If requirements are met, provide the Final Answer. Otherwise, call the next tool.",
+)
+TASK = (
+    "Current Task: {}\n\nThis is the expected criteria for your final answer: The weather\nyou MUST return the actual"
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "later", "made"),
+    [
+        # what the client says behind a result is about that
+        (TASK.format("What is the weather in Oslo?"), answer_after("get_weather", {"city": "Oslo"}, "sunny", URGED), []),
+        (TASK.format("What is the weather in Oslo, and in Rome?"), answer_after("get_weather", {"city": "Oslo"}, "sunny", URGED), ["Rome"]),
+        ("What is the weather in Tokyo? Use the get_weather tool.", answer_after("get_weather", {"city": "Tokyo"}, "sunny"), []),
+        ("What is the weather like in Paris, France?", answer_after("get_weather", {"city": "Paris, France"}, "sunny"), []),
+        # results that ask for another call
+        ("What is the weather in CDMX?", answer_after("get_weather", {"city": "CDMX"}, "Did you mean Mexico City?"), ["Mexico City"]),
+        ("The weather in Oslo?", answer_after("get_weather", {"city": "Oslo"}, 'Use "OSL" instead.\n\nFix the errors and try again.'), ["OSL"]),
+        ("The weather in Oslo?", answer_after("get_weather", {"town": "Oslo"}, "1 validation error: extra inputs are not permitted.\n\nFix the errors and try again."), ["Oslo"]),
+        ("The weather in Oslo?", answer_after("get_weather", {"city": "Oslo"}, "Busy, try again later."), []),
+    ],
+)  # fmt: skip
+def test_what_live_models_call_next(prompt: str, later: tuple[Message, ...], made: list[str]) -> None:
+    assert [arguments["city"] for _, arguments in calls(prompt, WEATHER, later=later)] == made

@@ -589,7 +589,22 @@ def find_tool_requests(text: str, offers: Offers) -> Sequence[ToolRequest]:
             else:  # more about the same
                 joint = "." if clauses[at].is_first else ","
                 found[-1] = replace(last, text=f"{last.text}{joint} {written}")
-    return found
+    return [each for request in found for each in _split_nested(request, offers)]
+
+
+def _split_nested(request: ToolRequest, offers: Offers) -> Sequence[ToolRequest]:
+    """Return what has to be known first, and what is asked of that: the temperature in the capital of France."""
+    nested = _NESTED.search(request.text)
+    outer = None if nested is None else _hear(request.text[: nested.start()])
+    if nested is None or outer is None or offers.find_best(outer, least=THRESHOLD) is not request.tool:
+        return (request,)
+    inner = offers.find_best(_hear(nested["inner"]), least=THRESHOLD)
+    if inner is None or inner is request.tool:
+        return (request,)
+    return (
+        replace(request, tool=inner, text=nested["inner"]),
+        replace(request, text=outer.written, later=True),
+    )
 
 
 def _names_again(tool: Tool, text: str) -> bool:
@@ -759,5 +774,6 @@ HANDOFF = compile_lazily(
     re.IGNORECASE,
 )
 _IN_GENERAL = compile_lazily(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
+_NESTED = compile_lazily(r"\s(?:of|in|for|at)\s+(?P<inner>the\s+[a-z]\w*\s+(?:of|in|for)\s[^\n]{1,200})")
 _LOOSE = compile_lazily(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
 _FOLLOWING = compile_lazily(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)

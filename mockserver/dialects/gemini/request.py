@@ -325,9 +325,18 @@ def _read_result(result: Body, pending: PendingCalls) -> Message:
 
 
 def _unwrap_result(name: str, response: Body) -> str:
-    """Return the value of a function, which its client wraps: `{"result": ...}`, or under its name."""
+    """Return the value of a function, which its client wraps: `{"result": ...}`, or under its name.
+
+    Blocks of text, as results of MCP's tools have them, are a text.
+    """
     wrapped = {key: value for key, value in response.items() if (key, value) != ("name", name)}
     value = next(iter(wrapped.values())) if len(wrapped) == 1 and next(iter(wrapped)) in _WRAPPED else response
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(each, dict) and each.keys() - {"type"} == {"text"} for each in value)
+    ):
+        return "\n".join([str(each["text"]) for each in value])
     return value if isinstance(value, str) else compact(value)
 
 

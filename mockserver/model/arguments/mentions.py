@@ -243,7 +243,9 @@ def find_pairs(text: str) -> Iterator[Mention]:
     positions = _POSITION.finditer(text) if "digit" in signs and "." in signs else ()
     for found in (*sizes, *positions):
         yield from (
-            Mention("pair", value, *found.span(key), key=key) for key, value in found.groupdict("").items() if value
+            Mention("pair", value, start=found.start(key), end=found.end(key), key=key)
+            for key, value in found.groupdict("").items()
+            if value
         )
 
 
